@@ -1,0 +1,1 @@
+"""The record: one pytest-benchmark JSON file with our fields. Imports neither jax nor torch."""
