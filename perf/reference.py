@@ -1,0 +1,167 @@
+"""The float32 oracle: softmax(Q Kᵀ / √H) V and its three gradients, and what the case's own dtype loses.
+
+Imports no backend. Products run at full precision (no TF32). One (batch, key head) at a time, so that the
+(T, S) matrix of a long case fits. The gradients are written out (Dao et al. 2022, "FlashAttention",
+appendix B.2), which lets the same text run twice: exactly, and with every intermediate rounded to the
+case's dtype. The second is the naive computation whose error the tolerance is a multiple of.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float
+
+from perf.cases import AttentionCase, Direction
+from perf.inputs import FP8_MAX, Inputs, widened
+
+Round = Callable[[Array], Array]
+
+# The oracle's result does not depend on which kernel multiplies: searching for the fastest one took 23 s
+# instead of 0.8 s of compile time on an H200 (B4 T2048 N16 H128).
+_COMPILER_OPTIONS: dict[str, bool | int | str] = {
+    "xla_gpu_autotune_level": 0,
+    "xla_gpu_enable_triton_gemm": False,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    """What is right for one case and direction.
+
+    Args:
+        values: ``out`` (B, T, N, H), ``dq`` (B, T, N, H), ``dk`` and ``dv`` (B, S, K, H), float32; only
+            what the direction returns.
+        naive_rms: Root mean square error of the naive same-dtype computation, for each quantity.
+        naive_max: Its largest absolute error.
+    """
+
+    values: dict[str, Array]
+    naive_rms: dict[str, float]
+    naive_max: dict[str, float]
+
+
+def quantities(direction: Direction) -> tuple[str, ...]:
+    """Names of what a direction returns, in the order in which backends return them."""
+    gradients = ("dq", "dk", "dv")
+    return {
+        "forward": ("out",),
+        "backward": gradients,
+        "training_step": ("out", *gradients),
+    }[direction]
+
+
+def expected(case: AttentionCase, direction: Direction, inputs: Inputs) -> Expected:
+    """Compute the right answer and the naive error for one case on the default device."""
+    raw, rms, largest = _program(case, direction)(inputs)
+    names = quantities(direction)
+    return Expected(
+        values={name: raw[name] for name in names},
+        naive_rms={name: float(rms[name]) for name in names},
+        naive_max={name: float(largest[name]) for name in names},
+    )
+
+
+def visible(case: AttentionCase) -> Array:
+    """Which key each query sees: bool (T, S); causal counts both lengths from the first position."""
+    full = jnp.ones((case.q_len, case.kv_len), bool)
+    return jnp.tril(full) if case.mask == "causal" else full
+
+
+def _program(
+    case: AttentionCase, direction: Direction
+) -> Callable[[Inputs], tuple[dict[str, Array], dict[str, Array], dict[str, Array]]]:
+    options = _COMPILER_OPTIONS if jax.default_backend() == "gpu" else None
+    return jax.jit(partial(_all_heads, case, direction), compiler_options=options)
+
+
+def _all_heads(
+    case: AttentionCase, direction: Direction, inputs: Inputs
+) -> tuple[dict[str, Array], dict[str, Array], dict[str, Array]]:
+    groups = case.q_heads // case.kv_heads
+    q, k, v, g = (_split_heads(widened(inputs, name), case.kv_heads) for name in "qkvg")
+    with_gradients = direction != "forward"
+    rounded = rounding(case)
+
+    def one(head: tuple[Array, Array, Array, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
+        exact = attention(case, *head, rounded=lambda x: x, with_gradients=with_gradients)
+        naive = attention(case, *head, rounded=rounded, with_gradients=with_gradients)
+        return exact, {name: naive[name] - exact[name] for name in exact}
+
+    exact, error = jax.lax.map(one, (q, k[..., 0, :], v[..., 0, :], g))
+    shapes = {"out": groups, "dq": groups, "dk": 1, "dv": 1}
+    values = {
+        name: _join_heads(x.reshape(*x.shape[:2], shapes[name], x.shape[-1]), case)
+        for name, x in exact.items()
+    }
+    rms = {name: jnp.sqrt(jnp.mean(e * e)) for name, e in error.items()}
+    return values, rms, {name: jnp.max(jnp.abs(e)) for name, e in error.items()}
+
+
+def attention(  # noqa: PLR0913 - the four arrays of attention are its positional arguments
+    case: AttentionCase,
+    q: Float[Array, "T G H"],
+    k: Float[Array, "S H"],
+    v: Float[Array, "S H"],
+    g: Float[Array, "T G H"],
+    *,
+    rounded: Round,
+    with_gradients: bool,
+) -> dict[str, Array]:
+    """One key head with its G query heads: ``out``, and ``dq``, ``dk``, ``dv`` for output gradient g.
+
+    Args:
+        rounded: Applied to every intermediate; the identity for the exact answer.
+    """
+    product = partial(jnp.einsum, precision="highest")
+    scale = 1 / math.sqrt(case.head_dim)
+    score = rounded(product("tgh,sh->gts", rounded(q), rounded(k))) * scale
+    weight = rounded(jax.nn.softmax(jnp.where(visible(case), score, -jnp.inf), axis=-1))
+    out = rounded(product("gts,sh->tgh", weight, rounded(v)))
+    if not with_gradients:
+        return {"out": out}
+    dv = rounded(product("gts,tgh->sh", weight, rounded(g)))
+    dweight = rounded(product("tgh,sh->gts", rounded(g), rounded(v)))
+    delta = jnp.sum(g * out, axis=-1).T[:, :, None]
+    dscore = rounded(weight * (dweight - delta)) * scale
+    dq = rounded(product("gts,sh->tgh", dscore, rounded(k)))
+    dk = rounded(product("gts,tgh->sh", dscore, rounded(q)))
+    return {"out": out, "dq": dq, "dk": dk, "dv": dv}
+
+
+def rounding(case: AttentionCase) -> Round:
+    """Rounding to the precision in which a naive computation of this dtype works on this device.
+
+    float32 products on a GPU use TF32 (8 exponent, 10 mantissa bits) unless asked otherwise; FP8 is
+    scaled by the largest value, as its per-tensor scaling factors do.
+    """
+    if case.dtype == "float8_e4m3fn":
+        return _rounded_fp8
+    if case.dtype == "float32":
+        on_gpu = jax.default_backend() == "gpu"
+        return partial(jax.lax.reduce_precision, exponent_bits=8, mantissa_bits=10 if on_gpu else 23)
+    exponent_bits, mantissa_bits = {"bfloat16": (8, 7), "float16": (5, 10)}[case.dtype]
+    return partial(
+        jax.lax.reduce_precision, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits
+    )
+
+
+def _rounded_fp8(x: Array) -> Array:
+    scale = FP8_MAX / jnp.maximum(jnp.max(jnp.abs(x)), jnp.finfo(jnp.float32).tiny)
+    scaled = jnp.clip(x * scale, -FP8_MAX, FP8_MAX)
+    return scaled.astype(jnp.float8_e4m3fn).astype(jnp.float32) / scale
+
+
+def _split_heads(x: Float[Array, "B L N H"], kv_heads: int) -> Float[Array, "BK L G H"]:
+    batch, length, heads, size = x.shape
+    grouped = x.reshape(batch, length, kv_heads, heads // kv_heads, size)
+    return grouped.transpose(0, 2, 1, 3, 4).reshape(batch * kv_heads, length, -1, size)
+
+
+def _join_heads(x: Float[Array, "BK L G H"], case: AttentionCase) -> Float[Array, "B L N H"]:
+    split = x.reshape(case.batch, case.kv_heads, *x.shape[1:])
+    return split.transpose(0, 2, 1, 3, 4).reshape(case.batch, x.shape[1], -1, x.shape[-1])
