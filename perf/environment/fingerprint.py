@@ -11,12 +11,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
+from perf.environment.cudnn_wheel import CUDNN_WHEELS, cudnn_to_load
 from perf.environment.libraries import cudnn_loaded, mapped
 from perf.environment.nvml import gpus
 from perf.environment.nvml_session import NoGpuError, ask, session
 from perf.records.schema import Environment
 
-_CUDNN_WHEELS = ("nvidia-cudnn-cu13", "nvidia-cudnn-cu12")
 PACKAGES = (
     "jax",
     "jaxlib",
@@ -24,7 +24,7 @@ PACKAGES = (
     "jax-cuda12-pjrt",
     "jax-cuda13-plugin",
     "jax-cuda13-pjrt",
-    *_CUDNN_WHEELS,
+    *CUDNN_WHEELS,
     "nvidia-cublas",
     "nvidia-cublas-cu12",
     "nvidia-cuda-nvcc",  # ptxas: it turns XLA's kernels into machine code
@@ -80,7 +80,7 @@ def environment(*, after_run: bool) -> Environment:
         gpu=gpu,
         driver=driver,
         cuda=cuda,
-        cudnn=loaded[0] if loaded else installed_cudnn(),
+        cudnn=loaded[0] if loaded else cudnn_to_load(),
         packages=packages(),
         flags=flags(),
         python=platform.python_version(),
@@ -103,12 +103,6 @@ def packages() -> dict[str, str]:
 def flags() -> dict[str, str]:
     """Return the environment variables that are set and can move a number."""
     return {name: os.environ[name] for name in sorted(os.environ) if _FLAG.fullmatch(name)}
-
-
-def installed_cudnn() -> str | None:
-    """Return the cuDNN wheel's version, without the build number: ``9.19.0.56`` → ``9.19.0``."""
-    versions = (_version(name) for name in _CUDNN_WHEELS)
-    return next((".".join(v.split(".")[:3]) for v in versions if v is not None), None)
 
 
 def machine_info(environment: Environment) -> dict[str, object]:

@@ -41,11 +41,13 @@ def visible_devices(nvml: ModuleType) -> tuple[Device, ...]:
     """Return the devices left by CUDA_VISIBLE_DEVICES, in its order.
 
     A MIG slice hides every other device: CUDA enumerates one compute instance and no whole GPU.
+    JAX_PLATFORMS without a GPU platform chooses the CPU, and then there is no GPU to describe.
 
     Raises:
         NoGpuError: Nothing is left; the text says whether there was anything at all.
         GpuLostError: A GPU disappeared while it was being read.
     """
+    _refuse_other_platform(os.environ.get("JAX_PLATFORMS"))
     boards = tuple(_boards(nvml))
     wanted = os.environ.get("CUDA_VISIBLE_DEVICES")
     found = tuple(_default(boards) if wanted is None else _chosen(wanted.split(","), boards))
@@ -53,6 +55,11 @@ def visible_devices(nvml: ModuleType) -> tuple[Device, ...]:
         raise NoGpuError(_why_nothing(boards, wanted))
     slices = tuple(device for device in found if device.mig_profile is not None)
     return slices[:1] or found
+
+
+def _refuse_other_platform(platforms: str | None) -> None:
+    if platforms and not {"cuda", "gpu"} & set(platforms.split(",")):
+        raise NoGpuError(f"JAX_PLATFORMS={platforms!r} leaves the GPU out")
 
 
 def _why_nothing(boards: tuple[_Board, ...], wanted: str | None) -> str:
