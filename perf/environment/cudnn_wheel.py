@@ -22,7 +22,7 @@ def cudnn_to_load() -> str | None:
     """Return the version of the cuDNN that JAX would load now; None when there is none.
 
     JAX's CUDA plug-in opens the library in the Python package ``nvidia.cudnn`` and, without one,
-    the loader's ``libcudnn.so.9``. A folder on PYTHONPATH can hold that package too, before the
+    the loader's ``libcudnn.so.9`` (``_load`` in its ``jax_plugins/xla_cuda13``). A folder on PYTHONPATH can hold that package too, before the
     wheel: then the wheel's version is not the truth, and the library itself is asked.
     """
     library = _package_library()
@@ -36,8 +36,8 @@ def _package_library() -> Path | None:
         spec = importlib.util.find_spec("nvidia.cudnn")
     except ModuleNotFoundError:  # there is no package "nvidia" at all
         return None
-    folders = (spec.submodule_search_locations or ()) if spec else ()
-    libraries = (Path(folder) / "lib" / _LIBRARY for folder in folders)
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    libraries = (Path(folder) / "lib" / _LIBRARY for folder in folders[:1])  # as JAX: the first
     return next((library for library in libraries if library.exists()), None)
 
 

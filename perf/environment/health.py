@@ -109,7 +109,7 @@ def _preallocation(here: Environment) -> str | None:
 
 def _order(gpus: Sequence[Gpu], flags: dict[str, str]) -> str | None:
     models = sorted({gpu.name for gpu in gpus})
-    if len(models) == 1 or flags.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID":
+    if not models[1:] or flags.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID":
         return None
     return (
         f"GPUs of several models ({', '.join(models)}): CUDA numbers them by speed, NVML by bus, "

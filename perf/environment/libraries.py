@@ -1,4 +1,4 @@
-"""Which CUDA libraries this process has mapped, and from where. Loads nothing."""
+"""Which CUDA libraries this process has mapped, and from where. Loads none of its own."""
 
 import ctypes
 import os
@@ -32,6 +32,8 @@ def mapped(maps: str | None = None) -> tuple[Library, ...]:
 
 def cudnn_loaded(libraries: tuple[Library, ...] | None = None) -> tuple[str, str] | None:
     """Ask the cuDNN that is mapped into this process for its version.
+
+    The question creates no CUDA context; cuDNN 9 maps its own ``libcudnn_graph`` to answer it.
 
     Returns:
         Version such as ``9.19.0`` and the library's path; None when none is mapped. Of two, the

@@ -58,7 +58,7 @@ def visible_devices(nvml: ModuleType) -> tuple[Device, ...]:
 
 
 def _refuse_other_platform(platforms: str | None) -> None:
-    if platforms and not {"cuda", "gpu"} & set(platforms.split(",")):
+    if platforms and not {"cuda", "gpu"} & set(map(str.strip, platforms.split(","))):
         raise NoGpuError(f"JAX_PLATFORMS={platforms!r} leaves the GPU out")
 
 
