@@ -21,9 +21,10 @@ print(cudnn.cudnnGetVersion())
 def cudnn_to_load() -> str | None:
     """Return the version of the cuDNN that JAX would load now; None when there is none.
 
-    JAX's CUDA plug-in opens the library in the Python package ``nvidia.cudnn`` and, without one,
-    the loader's ``libcudnn.so.9`` (``_load`` in its ``jax_plugins/xla_cuda13``). A folder on PYTHONPATH can hold that package too, before the
-    wheel: then the wheel's version is not the truth, and the library itself is asked.
+    JAX's CUDA plug-in (``_load`` in ``jax_plugins/xla_cuda13``) opens the library in the Python
+    package ``nvidia.cudnn``; without one, the loader finds ``libcudnn.so.9``. A folder on
+    PYTHONPATH can hold that package too, before the wheel: then the wheel's version is not the
+    truth, and the library itself is asked.
     """
     library = _package_library()
     if library is not None and (version := _wheel_version(library)) is not None:

@@ -68,6 +68,13 @@ def test_libraries_by_folder(healthy: Environment) -> None:
     assert "  /a\n    libcudnn.so.9 libcudnn_ops.so.9\n  /b\n    libcudnn.so.9\n" in text
 
 
+def test_paths_can_be_copied(healthy: Environment) -> None:
+    """A flag that is wider than the terminal is not broken."""
+    value = "/long-path" * 20
+    here = healthy.model_copy(update={"flags": {"LD_LIBRARY_PATH": value}})
+    assert value in report(Checkup(environment=here), backends=BACKENDS, warnings=[])
+
+
 def test_warnings_come_last(healthy: Environment) -> None:
     """Warnings are numbered and end the text."""
     text = report(Checkup(environment=healthy), backends=BACKENDS, warnings=["first", "second"])
