@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from perf.cases import AttentionCase, Direction, Dtype, Key, Mask
+from perf.cases import DIRECTIONS, AttentionCase, Direction, Dtype, Key, Mask
 
 TAGS = {
     "smoke": "seconds, also on a CPU",
@@ -17,6 +17,7 @@ TAGS = {
     "codelab": "shapes of the JAX attention codelab (JAX, cuDNN, Transformer Engine)",
     "blog": "shapes of the cuDNN 9 article",
     "gpt2": "GPT-2's attention, as in the cuDNN front end's example",
+    "correctness": "small shapes that `pytest tests` checks and nothing times; no part of full",
 }
 
 
@@ -41,6 +42,7 @@ def _case(  # noqa: PLR0913 - the eight fields of a case, with the defaults of t
     *,
     b: int = 4,
     t: int = 128,
+    s: int | None = None,
     n: int = 8,
     k: int | None = None,
     h: int = 64,
@@ -48,7 +50,14 @@ def _case(  # noqa: PLR0913 - the eight fields of a case, with the defaults of t
     mask: Mask = "none",
 ) -> AttentionCase:
     return AttentionCase(
-        batch=b, q_len=t, kv_len=t, q_heads=n, kv_heads=k or n, head_dim=h, dtype=dtype, mask=mask
+        batch=b,
+        q_len=t,
+        kv_len=s or t,
+        q_heads=n,
+        kv_heads=k or n,
+        head_dim=h,
+        dtype=dtype,
+        mask=mask,
     )
 
 
@@ -70,7 +79,8 @@ def _grid(  # noqa: PLR0913 - one argument a field
 ) -> Grid:
     implied = {"smoke": {"gate", "full"}, "gate": {"full"}}
     given = set(tags.split())
-    every = given.union({"full"}, *(implied.get(tag, set()) for tag in given))
+    timed = set() if "correctness" in given else {"full"}
+    every = given.union(timed, *(implied.get(tag, set()) for tag in given))
     return Grid(
         name=name,
         source=source,
@@ -277,6 +287,33 @@ GRIDS: tuple[Grid, ...] = (
             for t, h in product((512, 1024, 2048, 4096, 8192, 16384), (64, 128, 256))
         ],
         directions=("forward", "training_step"),
+    ),
+    _grid(
+        "correctness",
+        "every backend in every direction: dtypes, masks, MHA, GQA and MQA, queries and keys of unequal length",
+        tags="correctness",
+        backends=("naive", "jax_auto", "jax_xla", "jax_cudnn"),
+        cases=[
+            *(
+                _case(b=2, t=96, k=2, dtype=dtype, mask=mask)
+                for dtype, mask in product(("float32", "bfloat16", "float16"), ("none", "causal"))
+            ),
+            *(_case(b=2, t=96, k=k, mask="causal") for k in (8, 1)),
+            *(_case(b=2, t=64, s=192, k=2, mask=mask) for mask in ("none", "causal")),
+            _case(b=1, t=200, n=3, h=128),
+        ],
+        directions=DIRECTIONS,
+    ),
+    _grid(
+        "correctness-fp8",
+        "FP8 in every direction that cuDNN has",
+        tags="correctness",
+        backends=("jax_cudnn_fp8",),
+        cases=[
+            _case(b=2, t=256, k=k, h=128, dtype=_FP8, mask=mask)
+            for k, mask in product((8, 2), ("none", "causal"))
+        ],
+        directions=DIRECTIONS,
     ),
 )
 

@@ -44,6 +44,14 @@ class Expected:
     naive_rms: dict[str, float]
     naive_max: dict[str, float]
 
+    def only(self, names: tuple[str, ...]) -> "Expected":
+        """The same for some of the quantities."""
+        return Expected(
+            values={name: self.values[name] for name in names},
+            naive_rms={name: self.naive_rms[name] for name in names},
+            naive_max={name: self.naive_max[name] for name in names},
+        )
+
 
 def quantities(direction: Direction) -> tuple[str, ...]:
     """Names of what a direction returns, in the order in which backends return them."""
@@ -58,12 +66,11 @@ def quantities(direction: Direction) -> tuple[str, ...]:
 def expected(case: AttentionCase, direction: Direction, inputs: Inputs) -> Expected:
     """Compute the right answer and the naive error for one case on the default device."""
     raw, rms, largest = _program(case, direction)(inputs)
-    names = quantities(direction)
     return Expected(
-        values={name: raw[name] for name in names},
-        naive_rms={name: float(rms[name]) for name in names},
-        naive_max={name: float(largest[name]) for name in names},
-    )
+        values=raw,
+        naive_rms={name: float(value) for name, value in rms.items()},
+        naive_max={name: float(value) for name, value in largest.items()},
+    ).only(quantities(direction))
 
 
 def visible(case: AttentionCase) -> Array:

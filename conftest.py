@@ -1,0 +1,105 @@
+"""What a reader looks for first: the fixtures of checks and benchmarks, and the single place that skips.
+
+Options are in `perf.options`, hooks in `perf.plugin`.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import pytest
+
+from perf.backends import BY_NAME
+from perf.backends.base import Backend
+from perf.capability import Unsupported
+from perf.cases import AttentionCase, Direction
+from perf.grids import Entry
+from perf.inputs import Inputs, make_inputs
+from perf.measure import Setup, measure
+from perf.reference import Expected, expected, quantities
+from perf.suite import REFUSAL, Suite, suite_of
+
+pytest_plugins = ["perf.plugin", "pytester"]
+
+
+@pytest.fixture(scope="session")
+def suite(pytestconfig: pytest.Config) -> Suite:
+    """The session's state."""
+    return suite_of(pytestconfig)
+
+
+@pytest.fixture
+def case(entry: Entry) -> AttentionCase:
+    """Shape, dtype and mask of the key."""
+    return entry.case
+
+
+@pytest.fixture
+def backend(entry: Entry, suite: Suite, request: pytest.FixtureRequest) -> Backend:
+    """The backend of the key; skips when it refuses the case. Nothing else in the suite skips."""
+    capability = suite.capability(entry)
+    if isinstance(capability, Unsupported):
+        request.node.stash[REFUSAL] = (str(capability.code), str(capability))
+        pytest.skip(str(capability))
+    return BY_NAME[entry.key.backend]
+
+
+@lru_cache(maxsize=1)  # items come sorted by case
+def _inputs(case: AttentionCase, seed: int) -> Inputs:
+    return make_inputs(case, seed=seed)
+
+
+@lru_cache(maxsize=1)
+def _expected(case: AttentionCase, direction: Direction, seed: int) -> Expected:
+    return expected(case, direction, _inputs(case, seed))
+
+
+@pytest.fixture
+def qkv(case: AttentionCase, backend: Backend, suite: Suite) -> Inputs:
+    """Q, K, V and the output gradient of the case."""
+    del backend  # a refused case makes no arrays
+    suite.refuse_other_platform()
+    return _inputs(case, suite.config.getoption("seed"))
+
+
+@pytest.fixture
+def oracle(entry: Entry, qkv: Inputs, suite: Suite) -> Expected:
+    """What is right for the key, from the float32 reference."""
+    del qkv
+    seed = suite.config.getoption("seed")
+    direction: Direction = "training_step" if suite.has_gradient(entry.case) else "forward"
+    return _expected(entry.case, direction, seed).only(quantities(entry.key.direction))
+
+
+@pytest.fixture(scope="session")
+def setup(suite: Suite) -> Setup:
+    """Clock, cache mode, seed and GPU reader of this session."""
+    return suite.setup()
+
+
+@pytest.fixture
+def timed(
+    entry: Entry, qkv: Inputs, oracle: Expected, setup: Setup, suite: Suite, benchmark: Any
+) -> Callable[[], None]:
+    """A call that measures the key and keeps its record."""
+    benchmark.name = benchmark.fullname = benchmark.param = str(entry.key)
+    benchmark.params = {
+        "backend": entry.key.backend,
+        "direction": entry.key.direction,
+        "case": entry.key.case_id,
+    }
+
+    def measure_key() -> None:
+        repeat = suite.repeat(str(entry.key), folder="perf")
+        try:
+            record = measure(
+                entry, inputs=qkv, expected=oracle, setup=setup, benchmark=benchmark, repeat=repeat
+            )
+        except BaseException:
+            benchmark.has_error = True  # pytest-benchmark would save and show the time of a failed key
+            raise
+        if record:
+            benchmark.extra_info["perf"] = record.model_dump(mode="json")
+            suite.journal(record)
+
+    return measure_key

@@ -1,0 +1,169 @@
+"""cuDNN's FP8 attention through JAX's own entry (``use_fp8=True``): the public API has no FP8 argument.
+
+Per-tensor scaling: what is stored is scale × value, and ``descale`` is its inverse. Q, K, V and the output
+gradient bring their scales with the inputs. The output lies within the range of V (its rows are weighted
+means), so V's scale cannot overflow it. Scales of the gradients come from one calibrating call that reads
+cuDNN's amax outputs, as delayed scaling does in training.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float
+
+from perf.backends.base import Program
+from perf.backends.jax_cudnn import HOPPER, refuse_without_cudnn
+from perf.backends.jax_program import Promise, compiled, directed
+from perf.capability import Capability, Code, Machine, Supported, Unsupported, Version
+from perf.cases import AttentionCase, Direction
+from perf.inputs import FP8_MAX, Inputs
+from perf.reference import quantities
+
+OLDEST_CUDNN: Version = (9, 1, 0)
+WEIGHT_SCALE = 256.0
+"""Softmax weights are at most 1; 256 is the largest power of two that keeps them below `FP8_MAX`."""
+
+_FORWARD = Promise(
+    what="a fused cuDNN FP8 forward kernel",
+    kernel=r"cudnn.*sdpa.*fprop.*(f8|e4m3|fp8)",
+    custom_call=r"cudnn\$fmha\w*F8",
+)
+_BACKWARD = Promise(
+    what="a fused cuDNN FP8 backward kernel",
+    kernel=r"cudnn.*sdpa.*bprop.*(f8|e4m3|fp8)",
+    custom_call=r"cudnn\$fmha\w*BackwardF8",
+)
+
+Params = dict[str, Float[Array, "1 1 1 1"]]
+
+
+class JaxCudnnFp8:
+    """See the module; the arrays are (B, L, heads, H) of float8_e4m3fn."""
+
+    name = "jax_cudnn_fp8"
+    summary = "cuDNN FP8 attention through JAX's internal entry, per-tensor scaling"
+
+    def supports(
+        self, case: AttentionCase, direction: Direction, machine: Machine
+    ) -> Capability:
+        """The limits are those of ``check_is_flash_attention`` in JAX (``is_fp8``)."""
+        missing = refuse_without_cudnn(machine, gpu=HOPPER, cudnn=OLDEST_CUDNN)
+        if missing:
+            return missing
+        if case.dtype != "float8_e4m3fn":
+            return Unsupported(code=Code.DTYPE, needed="float8_e4m3fn", found=case.dtype)
+        return _refuse_forward(case) if direction == "forward" else _refuse_backward(case)
+
+    def build(self, case: AttentionCase, direction: Direction, inputs: Inputs) -> Program:
+        """See `perf.backends.base.Backend`."""
+        params = _params(inputs)
+        if direction != "forward":
+            params = _calibrated(case, inputs, params)
+        function, arguments = _directed(case, direction, inputs, params)
+        return compiled(function, arguments, partial(_outputs, direction, params))
+
+    def broken_promise(
+        self, direction: Direction, kernels: Sequence[str], custom_calls: Sequence[str]
+    ) -> str | None:
+        """See `perf.backends.base.Backend`."""
+        promises = {
+            "forward": (_FORWARD,),
+            "backward": (_BACKWARD,),
+            "training_step": (_FORWARD, _BACKWARD),
+        }[direction]
+        broken = (promise.broken(kernels, custom_calls) for promise in promises)
+        return next(filter(None, broken), None)
+
+
+BACKEND = JaxCudnnFp8()
+
+
+def _refuse_forward(case: AttentionCase) -> Capability:
+    if case.head_dim > 256 or case.head_dim % 16:  # noqa: PLR2004 - the limit that the text names
+        return Unsupported(
+            code=Code.HEAD_SIZE, needed="a multiple of 16 up to 256", found=str(case.head_dim)
+        )
+    return Supported()
+
+
+def _refuse_backward(case: AttentionCase) -> Capability:
+    if case.head_dim != 128:  # noqa: PLR2004 - the limit that the text names
+        return Unsupported(
+            code=Code.HEAD_SIZE, needed="128 for the gradient", found=str(case.head_dim)
+        )
+    if case.q_len % 128 or case.kv_len % 128:
+        return Unsupported(
+            code=Code.SEQUENCE_LENGTH,
+            needed="multiples of 128 for the gradient",
+            found=f"{case.q_len} and {case.kv_len}",
+        )
+    return Supported()
+
+
+def _attention(case: AttentionCase) -> Callable[..., tuple[Array, Array, Array]]:
+    from jax._src.cudnn.fused_attention_stablehlo import MaskType, dot_product_attention
+
+    mask = MaskType.CAUSAL if case.mask == "causal" else MaskType.NO_MASK
+
+    def fp8(q: Array, k: Array, v: Array, params: Params) -> tuple[Array, Array, Array]:
+        out, amax_weight, amax_out = dot_product_attention(
+            q,
+            k,
+            v,
+            scale=case.head_dim**-0.5,
+            mask_type=mask,
+            use_fp8=True,
+            fp8_params=params,
+        )
+        return out, amax_weight, amax_out
+
+    return fp8
+
+
+def _params(inputs: Inputs) -> Params:
+    from jax._src.cudnn.fused_attention_stablehlo import fp8_params_keys
+
+    scales = {
+        "q": inputs["scale_q"],
+        "k": inputs["scale_k"],
+        "v": inputs["scale_v"],
+        "o": inputs["scale_v"],
+        "dO": inputs["scale_g"],
+        "s": jnp.float32(WEIGHT_SCALE),
+    }
+    params = dict.fromkeys(fp8_params_keys, jnp.float32(1))
+    params |= {f"descale_{name}": 1 / scale for name, scale in scales.items()}
+    params |= {f"scale_{name}": scales[name] for name in "so"}
+    return {name: jnp.reshape(value, (1, 1, 1, 1)) for name, value in params.items()}
+
+
+def _directed(
+    case: AttentionCase, direction: Direction, inputs: Inputs, params: Params
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    amax = jnp.zeros((1, 1, 1, 1), jnp.float32)
+    primals = (*(inputs[name] for name in "qkv"), params)
+    return directed(_attention(case), direction, primals, (inputs["g"], amax, amax))
+
+
+def _calibrated(case: AttentionCase, inputs: Inputs, params: Params) -> Params:
+    function, arguments = _directed(case, "backward", inputs, params)
+    amax = jax.jit(function)(*arguments)[3]
+    scales = {f"scale_{name}": FP8_MAX / amax[f"amax_{name}"] for name in ("dQ", "dK", "dV", "dP")}
+    return params | scales | {"descale_dP": 1 / scales["scale_dP"]}
+
+
+def _outputs(direction: Direction, params: Params, result: Any) -> dict[str, Array]:
+    stored = {
+        "forward": lambda: result[:1],
+        "backward": lambda: result[:3],
+        "training_step": lambda: (result[0][0], *result[1:4]),
+    }[direction]()
+    scale_of = {"out": "scale_o", "dq": "scale_dQ", "dk": "scale_dK", "dv": "scale_dV"}
+    return {
+        name: array.astype(jnp.float32) / params[scale_of[name]]
+        for name, array in zip(quantities(direction), stored, strict=True)
+    }

@@ -1,0 +1,134 @@
+"""Baselines: several fresh process runs pooled into one approved record. Imports neither jax nor torch."""
+
+import getpass
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pytest_benchmark.stats import Stats
+
+from perf.records.schema import Acceptance, KeyRecord
+from perf.records.store import Record, RecordError, load, next_number, write_new
+
+FEWEST_RUNS = 5
+"""Between-process spread cannot be told from fewer; autotuning differs from process to process."""
+
+RUNS = Path(".perf") / "runs"
+
+
+def measure_run(path: Path, arguments: Sequence[str], *, order_seed: int) -> None:
+    """Measure once in a fresh process and write its record; shows its output.
+
+    Raises:
+        RecordError: The process failed or left no complete record.
+    """
+    command = [sys.executable, "-m", "pytest", "perf", "-q", "--no-header"]
+    command += [f"--benchmark-json={path}", f"--order-seed={order_seed}", *arguments]
+    status = subprocess.run(command, check=False).returncode  # noqa: S603 - this interpreter
+    if status != 0:
+        text = f"signal {-status}" if status < 0 else f"exit status {status}"
+        raise RecordError(
+            f"process run {order_seed} ended with {text}; finished runs are kept in {path.parent}; "
+            "the samples of this one are in .perf/journal.jsonl"
+        )
+
+
+def measure_runs(folder: Path, arguments: Sequence[str], *, runs: int) -> list[Record]:
+    """Take process runs until the folder holds enough; runs of an interrupted attempt are used again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(1, runs + 1):
+        path = folder / f"run-{number}.json"
+        if path.exists():
+            print(f"process run {number} of {runs}: kept from before ({path})")
+            continue
+        start_s = time.monotonic()
+        print(f"process run {number} of {runs} …", flush=True)
+        measure_run(path, arguments, order_seed=number)
+        print(f"process run {number} of {runs}: {time.monotonic() - start_s:.0f} s", flush=True)
+    return [load(folder / f"run-{number}.json") for number in range(1, runs + 1)]
+
+
+def pooled(records: Sequence[Record], *, reason: str) -> dict[str, Any]:
+    """One record from several process runs of the same keys on the same stack.
+
+    Raises:
+        RecordError: Too few runs, a partial run, failed keys, other keys, or another stack.
+    """
+    first = records[0]
+    _refuse_unfit(records)
+    benchmarks = [_pooled_benchmark(first, key, records) for key in first.keys]
+    acceptance = Acceptance(
+        by=getpass.getuser(), at=datetime.now(UTC).isoformat(timespec="seconds"), reason=reason
+    )
+    session = first.session.model_copy(update={"kind": "baseline", "acceptance": acceptance})
+    return first.raw | {
+        "benchmarks": benchmarks,
+        "perf": session.model_dump(mode="json", by_alias=True),
+    }
+
+
+def _refuse_unfit(records: Sequence[Record]) -> None:
+    first = records[0]
+    if len(records) < FEWEST_RUNS:
+        raise RecordError(
+            f"a baseline needs at least {FEWEST_RUNS} process runs, found {len(records)}"
+        )
+    for record in records:
+        if record.session.partial:
+            raise RecordError(f"{record.path}: partial run: {record.session.partial}")
+        failed = [o.key for o in record.session.outcomes if o.outcome == "failed"]
+        if failed:
+            raise RecordError(f"{record.path}: {len(failed)} failed keys, first {failed[0]}")
+        if set(record.keys) != set(first.keys):
+            odd = sorted(set(record.keys) ^ set(first.keys))
+            raise RecordError(f"{record.path}: other keys than {first.path}: {', '.join(odd[:5])}")
+        if stack(record) != stack(first):
+            raise RecordError(f"{record.path}: another stack than {first.path}")
+
+
+def stack(record: Record) -> dict[str, Any]:
+    """What must be equal in all process runs of a baseline."""
+    return record.session.environment.model_dump(exclude={"libraries"})
+
+
+def _pooled_benchmark(first: Record, key: str, records: Sequence[Record]) -> dict[str, Any]:
+    old = next(b for b in first.raw["benchmarks"] if b["extra_info"]["perf"]["key"] == key)
+    runs = [run for record in records for run in record.keys[key].processes]
+    merged = first.keys[key].model_copy(update={"processes": runs})
+    stats = old["stats"] | pooled_stats(merged)
+    extra_info = old["extra_info"] | {"perf": merged.model_dump(mode="json")}
+    return old | {"stats": stats, "extra_info": extra_info}
+
+
+def pooled_stats(key: KeyRecord) -> dict[str, Any]:
+    """pytest-benchmark's own statistics over the samples of all process runs."""
+    stats = Stats()
+    for sample in (s for run in key.processes for s in run.data_s):
+        stats.update(sample)
+    return {**stats.as_dict(), "data": list(stats.data)}
+
+
+def stack_name(record: Record) -> str:
+    """The stack in a file name: ``jax0.11.2-cudnn9.19.0``."""
+    here = record.session.environment
+    parts = [f"jax{here.packages.get('jax', 'none')}"]
+    return "-".join([*parts, *([f"cudnn{here.cudnn}"] if here.cudnn else [])])
+
+
+def write_baseline(root: Path, records: Sequence[Record], *, reason: str) -> Path:
+    """Pool the runs and write the next number of this GPU's folder."""
+    content = pooled(records, reason=reason)
+    folder = root / records[0].session.environment.slug
+    path = folder / f"{next_number(folder):04}_{stack_name(records[0])}.json"
+    write_new(path, content)
+    return path
+
+
+def describe(records: Iterable[Record]) -> str:
+    """How many keys and process runs, in words."""
+    listed = list(records)
+    return f"{len(listed[0].keys)} keys, {len(listed)} process runs"

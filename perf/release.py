@@ -1,0 +1,88 @@
+"""Reports of timed keys are held back until their verdicts are known, so that a regressed key is one
+failed item: in the terminal, in JUnit XML and for ``--lf``.
+"""
+
+from typing import TYPE_CHECKING
+
+import pytest
+from _pytest.runner import runtestprotocol  # what pytest-rerunfailures and pytest-xdist build on too
+
+from perf.records.store import Record
+from perf.suite import BASELINES, Suite, Withheld
+
+if TYPE_CHECKING:
+    from perf.compare import Comparison
+
+OK, REGRESSION, UNDECIDED = 0, 1, 3
+
+
+def run_withheld(
+    item: pytest.Item, nextitem: pytest.Item | None, *, key: str
+) -> list[Withheld]:
+    """Run one item; publish its reports at once unless a verdict on it is still to come."""
+    reports = runtestprotocol(item, nextitem=nextitem, log=False)
+    if all(report.passed for report in reports):
+        return [Withheld(key=key, item=item, reports=reports)]
+    _publish(item, reports)
+    return []
+
+
+def publish(suite: Suite, *, finished: bool) -> None:
+    """Compare, turn regressed keys into failed reports, and hand every held report to pytest.
+
+    Args:
+        finished: False after Ctrl-C or another abort: what was measured is reported without verdicts.
+    """
+    if finished and suite.base:
+        suite.comparison = compare_run(suite, suite.base)
+    texts = _failure_texts(suite.comparison) if suite.comparison else {}
+    while suite.withheld:
+        held = suite.withheld.pop(0)
+        for report in held.reports:
+            if report.when == "call" and held.key in texts:
+                report.outcome, report.longrepr = "failed", texts[held.key]
+        _publish(held.item, held.reports)
+
+
+def compare_run(suite: Suite, base: Record) -> "Comparison":
+    """Compare this run with a record; only keys that the options ask for can vanish."""
+    from perf.compare import compare, load_thresholds  # SciPy takes a second to import
+
+    selection = suite.selection()
+    asked = [record for key, record in base.keys.items() if selection.asks_for(key)]
+    deselected = suite.asked_keys - set(suite.collected)
+    gpus = (base.session.environment.gpu, suite.environment.gpu)
+    base_machine, head_machine = (gpu.uuid if gpu else None for gpu in gpus)
+    return compare(
+        [record for record in asked if record.key not in deselected],
+        list(suite.records.values()),
+        thresholds=load_thresholds(BASELINES / "thresholds.toml"),
+        base_machine=base_machine,
+        head_machine=head_machine,
+        head_outcomes=suite.outcomes,
+    )
+
+
+def _failure_texts(comparison: "Comparison") -> dict[str, str]:
+    return {v.key: v.text for v in comparison.verdicts if v.fails}
+
+
+def _publish(item: pytest.Item, reports: list[pytest.TestReport]) -> None:
+    hook = item.ihook
+    hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in reports:
+        hook.pytest_runtest_logreport(report=report)
+    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+
+def exit_status(suite: Suite, status: int) -> int:
+    """Our exit code where pytest's own would hide something.
+
+    A required baseline that is missing fails; a vanished key has no item that could fail; undecided keys
+    and a comparison of nothing are 3.
+    """
+    if status != OK:
+        return status
+    if suite.comparison:
+        return suite.comparison.exit_code
+    return REGRESSION if suite.config.getoption("require_baseline") else OK

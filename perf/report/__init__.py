@@ -1,0 +1,1 @@
+"""Reports of records and comparisons: terminal, Markdown, JSON. Imports neither jax nor torch."""

@@ -1,0 +1,103 @@
+"""Which keys of the grids a command asks for; the same options for pytest and ``python -m perf``."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from perf.cases import DIRECTIONS, Key
+from perf.grids import TAGS, Entry, entries
+
+
+class SelectionError(ValueError):
+    """An option names something that does not exist; the text gives the valid names."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Names that every selected key must match; an empty tuple of names means all.
+
+    Args:
+        tags: A key must have one of these.
+        case: Glob on the whole key or on its case id.
+    """
+
+    tags: tuple[str, ...]
+    backends: tuple[str, ...] = ()
+    directions: tuple[str, ...] = ()
+    case: str = "*"
+
+    def entries(self) -> tuple[Entry, ...]:
+        """The selected keys in the order of the grids.
+
+        Raises:
+            SelectionError: Nothing is selected.
+        """
+        found = tuple(e for e in entries() if e.tags & set(self.tags) and self.names(e.key))
+        if not found:
+            raise SelectionError(
+                f"no key matches tags={','.join(self.tags)} backends={','.join(self.backends) or '*'} "
+                f"direction={','.join(self.directions) or '*'} case={self.case!r}; "
+                "`python -m perf list --tags full` prints every key"
+            )
+        return found
+
+    def names(self, key: Key) -> bool:
+        """Whether a key matches backends, directions and glob; tags are a property of the grids."""
+        return (
+            (not self.backends or key.backend in self.backends)
+            and (not self.directions or key.direction in self.directions)
+            and (fnmatchcase(str(key), self.case) or fnmatchcase(key.case_id, self.case))
+        )
+
+    def asks_for(self, key: str) -> bool:
+        """Whether a key of a stored record would have been selected, if it still exists.
+
+        A key that left the grids has no tags: it counts as asked for, so that it shows as vanished.
+        """
+        backend, direction, case_id = key.split("/")
+        parsed = Key(backend=backend, direction=direction, case_id=case_id)  # type: ignore[arg-type]  # only compared
+        known = {e.key: e.tags for e in entries()}
+        return self.names(parsed) and bool(known.get(parsed, set(self.tags)) & set(self.tags))
+
+
+def select(  # noqa: PLR0913 - one argument an option
+    *,
+    tags: str | None,
+    default_tag: str,
+    backends: str | None,
+    directions: str | None,
+    case: str | None,
+    known_backends: Iterable[str],
+) -> Selection:
+    """Read the option values as given.
+
+    Args:
+        default_tag: Used when no tag is given.
+
+    Raises:
+        SelectionError: An unknown or empty name.
+    """
+    return Selection(
+        tags=_names("--tags", tags, tuple(TAGS)) or (default_tag,),
+        backends=_names("--backends", backends, tuple(known_backends)),
+        directions=_names("--direction", directions, DIRECTIONS),
+        case=_glob(case),
+    )
+
+
+def _glob(case: str | None) -> str:
+    if case is not None and not case.strip():
+        raise SelectionError("--case: expected a glob such as '*T4096*', found an empty value")
+    return case or "*"
+
+
+def _names(option: str, given: str | None, valid: Sequence[str]) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    names = tuple(name.strip() for name in given.split(","))
+    unknown = [name for name in names if name not in valid]
+    if unknown:
+        raise SelectionError(
+            f"{option}: expected names among {', '.join(valid)}; found {', '.join(map(repr, unknown))}"
+        )
+    return names

@@ -1,0 +1,1 @@
+"""Clocks, the plan of rounds, and the checks that a sample must pass."""

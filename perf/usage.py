@@ -1,0 +1,119 @@
+"""Options that contradict one another, and which record a run is compared with."""
+
+import json
+from pathlib import Path
+from types import MethodType
+from typing import Any
+
+import pytest
+
+from perf.environment import why_no_gpu
+from perf.records.store import Record, RecordError, in_force, load, numbered, write_new
+from perf.suite import Suite
+
+NOT_GIVEN: tuple[object, ...] = (None, False, [])
+"""What pytest-benchmark's options hold when they are not on the command line."""
+
+
+def refuse_contradictions(config: pytest.Config, suite: Suite) -> None:
+    """Refuse what would silently measure or compare nothing.
+
+    Raises:
+        pytest.UsageError: Names the options and what to do.
+    """
+    option = config.getoption
+    if option("require_gpu") and not suite.on_gpu:
+        raise pytest.UsageError(f"--require-gpu: no NVIDIA GPU here ({why_no_gpu()})")
+    if option("clock") == "device" and not suite.on_gpu:
+        raise pytest.UsageError(f"--clock device: needs an NVIDIA GPU ({why_no_gpu()})")
+    kept = _wants_numbers(config)
+    if kept is None:
+        return
+    if option("dist", "no") != "no" or hasattr(config, "workerinput"):
+        raise pytest.UsageError(f"{kept}: benchmarks do not run under xdist; leave out -n")
+    for flag in ("benchmark_disable", "benchmark_skip"):
+        if option(flag) and not option("benchmark_enable"):
+            raise pytest.UsageError(f"{kept}: contradicts --{flag.replace('_', '-')}")
+    if option("reruns", None):
+        raise pytest.UsageError(f"{kept}: contradicts --reruns; a rerun key would be timed twice")
+
+
+def _wants_numbers(config: pytest.Config) -> str | None:
+    for flag in ("compare", "json", "save", "autosave"):
+        if config.getoption(f"benchmark_{flag}") not in NOT_GIVEN:
+            return f"--benchmark-{flag}"
+    return "--require-baseline" if config.getoption("require_baseline") else None
+
+
+def storage(config: pytest.Config, baselines: Path) -> str:
+    """pytest-benchmark's storage: ours, unless the user names another."""
+    given = str(config.getoption("benchmark_storage"))
+    return baselines.resolve().as_uri() if given == "file://./.benchmarks" else given
+
+
+def base_record(config: pytest.Config, suite: Suite, baselines: Path) -> Record | None:
+    """The record that ``--benchmark-compare`` means; its path replaces the option's value.
+
+    Raises:
+        pytest.UsageError: No such record, unusable, or of another GPU.
+    """
+    wanted = config.getoption("benchmark_compare")
+    suite.wants_comparison = wanted not in NOT_GIVEN or config.getoption("require_baseline")
+    if wanted in NOT_GIVEN:
+        return None
+    folder = baselines / suite.environment.slug
+    try:
+        base = in_force(folder) if wanted is True else load(_named(str(wanted), folder))
+    except RecordError as error:
+        raise pytest.UsageError(f"--benchmark-compare: {error}") from error
+    config.option.benchmark_compare = str(base.path) if base else []
+    if base and base.session.environment.slug != suite.environment.slug:
+        raise pytest.UsageError(
+            f"--benchmark-compare: {base.path} is of {base.session.environment.slug}, "
+            f"this machine is {suite.environment.slug}"
+        )
+    return base
+
+
+def _named(wanted: str, folder: Path) -> Path:
+    matches = [path for path in numbered(folder) if path.name.startswith(f"{wanted}_")]
+    if len(matches) == 1:
+        return matches[0]
+    if wanted and Path(wanted).is_file():
+        return Path(wanted)
+    raise RecordError(
+        f"expected a record file or a number of {folder.name}/ "
+        f"({', '.join(path.name for path in numbered(folder)) or 'it has none'}), found {wanted!r}; "
+        "write a test path before the option"
+    )
+
+
+def adopt_storage(host: Any, slug: str) -> None:
+    """Give pytest-benchmark's session the GPU's slug as its machine id, and atomic writing.
+
+    Both are plain attributes of its session and storage objects; there is no hook for either.
+    """
+    host.machine_id = host.storage.default_machine_id = slug
+    host.storage.save = MethodType(_save, host.storage)
+    host.save_json = MethodType(_save_json, host)
+
+
+def _save(self: Any, output_json: dict[str, Any], save: str) -> None:
+    path = Path(self.get(f"{self._next_num}_{save}.json"))
+    write_new(path, _plain(output_json))
+    self.logger.info(f"Saved benchmark data in: {path}")
+
+
+def _save_json(self: Any, output_json: dict[str, Any]) -> None:
+    path = Path(self.json)
+    written = path.with_name(f".new-{path.name}")
+    written.unlink(missing_ok=True)
+    write_new(written, _plain(output_json))
+    written.replace(path)
+    self.logger.info(f"Wrote benchmark data in: {path}")
+
+
+def _plain(output_json: dict[str, Any]) -> dict[str, Any]:
+    """What pytest-benchmark would write: parameters that are no JSON become text."""
+    plain: dict[str, Any] = json.loads(json.dumps(output_json, default=str))
+    return plain
