@@ -16,7 +16,7 @@ from perf.cases import AttentionCase, Direction
 from perf.grids import Entry
 from perf.inputs import Inputs, make_inputs
 from perf.measure import Setup, measure
-from perf.reference import Expected, expected, quantities
+from perf.reference import Expected, compile_ahead, expected, quantities
 from perf.suite import REFUSAL, Suite, suite_of
 
 pytest_plugins = ["perf.plugin", "pytester"]
@@ -62,12 +62,18 @@ def qkv(case: AttentionCase, backend: Backend, suite: Suite) -> Inputs:
     return _inputs(case, suite.config.getoption("seed"))
 
 
+@pytest.fixture(scope="session")
+def compiled_references(suite: Suite) -> None:
+    """The references of all cases of this session, compiled before the first measurement."""
+    compile_ahead(suite.references())
+
+
 @pytest.fixture
-def oracle(entry: Entry, qkv: Inputs, suite: Suite) -> Expected:
+def oracle(entry: Entry, qkv: Inputs, suite: Suite, compiled_references: None) -> Expected:
     """What is right for the key, from the float32 reference."""
-    del qkv
+    del qkv, compiled_references
     seed = suite.config.getoption("seed")
-    direction: Direction = "training_step" if suite.has_gradient(entry.case) else "forward"
+    direction = suite.reference_direction(entry.case)
     return _expected(entry.case, direction, seed).only(quantities(entry.key.direction))
 
 

@@ -65,18 +65,14 @@ def pooled(records: Sequence[Record], *, reason: str) -> dict[str, Any]:
         by=getpass.getuser(), at=datetime.now(UTC).isoformat(timespec="seconds"), reason=reason
     )
     session = first.session.model_copy(update={"kind": "baseline", "acceptance": acceptance})
-    return first.raw | {
-        "benchmarks": benchmarks,
-        "perf": session.model_dump(mode="json", by_alias=True),
-    }
+    fields = session.model_dump(mode="json", by_alias=True)
+    return {**first.raw, "benchmarks": benchmarks, "perf": fields}
 
 
 def _refuse_unfit(records: Sequence[Record]) -> None:
     first = records[0]
     if len(records) < FEWEST_RUNS:
-        raise RecordError(
-            f"a baseline needs at least {FEWEST_RUNS} process runs, found {len(records)}"
-        )
+        raise RecordError(f"a baseline needs at least {FEWEST_RUNS} process runs, found {len(records)}")
     for record in records:
         if record.session.partial:
             raise RecordError(f"{record.path}: partial run: {record.session.partial}")
@@ -101,7 +97,7 @@ def _pooled_benchmark(first: Record, key: str, records: Sequence[Record]) -> dic
     merged = first.keys[key].model_copy(update={"processes": runs})
     stats = old["stats"] | pooled_stats(merged)
     extra_info = old["extra_info"] | {"perf": merged.model_dump(mode="json")}
-    return old | {"stats": stats, "extra_info": extra_info}
+    return {**old, "stats": stats, "extra_info": extra_info}
 
 
 def pooled_stats(key: KeyRecord) -> dict[str, Any]:

@@ -144,7 +144,10 @@ def doctor(arguments: argparse.Namespace) -> int:
     from perf.grids import entries
     from perf.machine import machine
 
-    jax.devices()  # maps the libraries that the doctor looks at
+    try:
+        jax.devices()  # maps the libraries that the doctor looks at
+    except RuntimeError as error:
+        print(f"JAX does not start: {error}", file=sys.stderr)
     here = machine(environment(after_run=True))
     rows = []
     for backend in BACKENDS:

@@ -197,9 +197,7 @@ GRIDS: tuple[Grid, ...] = (
         "B1: forward, causal and not, H128, FP8",
         tags="gate blog",
         backends=("jax_cudnn_fp8",),
-        cases=[
-            _case(b=4, t=4096, n=16, h=128, dtype=_FP8, mask=mask) for mask in ("none", "causal")
-        ],
+        cases=[_case(b=4, t=4096, n=16, h=128, dtype=_FP8, mask=mask) for mask in ("none", "causal")],
     ),
     _grid(
         "blog-forward-fp8-gqa",

@@ -22,8 +22,8 @@ FP8_MAX = 448.0
 Inputs = dict[str, Array]
 """``q`` (B, T, N, H), ``k`` and ``v`` (B, S, K, H), ``g`` (B, T, N, H): the gradient of the output.
 
-FP8 arrays come with float32 scalars ``scale_q`` … ``scale_g``: stored = round(scale × value), so that the
-largest value of each tensor meets the largest FP8 number (per-tensor current scaling).
+FP8 arrays come with one float32 scalar ``scale``: stored = round(scale × value), so that the largest value of
+the four meets the largest FP8 number. One scale loses nothing: the four have the same distribution.
 """
 
 
@@ -38,17 +38,18 @@ def _make(case: AttentionCase, key: Array) -> Inputs:
     value = (case.batch, case.kv_len, case.kv_heads, case.head_dim)
     shapes = {"q": query, "k": value, "v": value, "g": query}
     keys = jax.random.split(key, len(shapes))
-    arrays: Inputs = {}
-    for (name, shape), one in zip(shapes.items(), keys, strict=True):
-        normal = jax.random.normal(one, shape, jnp.float32)
-        if case.dtype == "float8_e4m3fn":
-            scale = FP8_MAX / jnp.max(jnp.abs(normal))
-            arrays[f"scale_{name}"] = scale
-            normal = jnp.clip(normal * scale, -FP8_MAX, FP8_MAX)
-        arrays[name] = normal.astype(case.dtype)
-    return arrays
+    normal = {
+        name: jax.random.normal(one, shape, jnp.float32)
+        for (name, shape), one in zip(shapes.items(), keys, strict=True)
+    }
+    if case.dtype != "float8_e4m3fn":
+        return {name: x.astype(case.dtype) for name, x in normal.items()}
+    scale = FP8_MAX / jnp.max(jnp.stack([jnp.max(jnp.abs(x)) for x in normal.values()]))
+    # Clipped: scale × the largest value can round to just above FP8_MAX, which would become NaN.
+    stored = {name: jnp.clip(x * scale, -FP8_MAX, FP8_MAX) for name, x in normal.items()}
+    return {name: x.astype(case.dtype) for name, x in stored.items()} | {"scale": scale}
 
 
 def widened(inputs: Inputs, name: str) -> Float[Array, "B L N H"]:
     """The exact values that a stored array stands for, as float32."""
-    return inputs[name].astype(jnp.float32) / inputs.get(f"scale_{name}", jnp.float32(1))
+    return inputs[name].astype(jnp.float32) / inputs.get("scale", jnp.float32(1))

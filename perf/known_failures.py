@@ -53,8 +53,7 @@ class KnownFailure(Model):
     def applies(self, key: str, installed: dict[str, str]) -> bool:
         """Whether the fault is expected for a key with these package versions."""
         return fnmatchcase(key, self.key) and all(
-            name in installed
-            and SpecifierSet(specifier).contains(Version(installed[name]), prereleases=True)
+            name in installed and SpecifierSet(specifier).contains(Version(installed[name]), prereleases=True)
             for name, specifier in self.versions.items()
         )
 

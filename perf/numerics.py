@@ -117,9 +117,7 @@ def _error(name: str, summary: tuple[Array, ...], expected: Expected) -> Quantit
     )
 
 
-def failure_text(
-    key: str, found: tuple[QuantityError, ...], *, seed: int, repeat: str
-) -> str | None:
+def failure_text(key: str, found: tuple[QuantityError, ...], *, seed: int, repeat: str) -> str | None:
     """The message of a failed check, complete in itself; None when everything is within its limits.
 
     Args:

@@ -43,13 +43,9 @@ OPTIONS = (
         choices=("hot", "cold"),
         default="hot",
     ),
-    _option(
-        "--seed", "seed of the inputs (default: %(default)s)", type=int, default=0, metavar="N"
-    ),
+    _option("--seed", "seed of the inputs (default: %(default)s)", type=int, default=0, metavar="N"),
     _option("--order-seed", "shuffle the order of the cases", type=int, metavar="N"),
-    _option(
-        "--require-baseline", "fail when there is no baseline to compare with", action="store_true"
-    ),
+    _option("--require-baseline", "fail when there is no baseline to compare with", action="store_true"),
     _option("--require-gpu", "fail when there is no NVIDIA GPU", action="store_true"),
 )
 

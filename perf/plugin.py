@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from perf import release, usage
+from perf.capability import Supported
 from perf.environment import machine_info
 from perf.failures import failure_code
 from perf.grids import Entry
@@ -18,6 +19,7 @@ from perf.options import add_options
 from perf.records.schema import Outcome
 from perf.report import terminal
 from perf.suite import BASELINES, REFUSAL, SUITE, Suite, make_suite, pin_worker, suite_of
+
 
 def entry_of(item: pytest.Item) -> Entry:
     """The key that an item checks or times."""
@@ -68,7 +70,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "entry" not in metafunc.fixturenames:
         return
     mark = metafunc.definition.get_closest_marker("keys")
-    wanted: dict[str, Any] = mark.kwargs if mark else {}
+    wanted = mark.kwargs if mark else {}
     entries = suite_of(metafunc.config).entries(default_tag=wanted.get("tag"))
     chosen = [e for e in entries if wanted.get("direction") in (None, e.key.direction)]
     metafunc.parametrize("entry", chosen, ids=[str(e.key) for e in chosen])
@@ -90,6 +92,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in keyed:
         _mark(item, suite)
     suite.collected = [key_of(item) for item in keyed if is_bench(item)]
+    found = {key_of(item): entry_of(item) for item in keyed}
+    suite.runnable = [e for e in found.values() if isinstance(suite.capability(e), Supported)]
 
 
 def _parameters(item: pytest.Item) -> dict[str, object]:
@@ -107,9 +111,7 @@ def _mark(item: pytest.Item, suite: Suite) -> None:
         reason = f"known failure ({failure.link}): {failure.seen}; right: {failure.right}"
         item.add_marker(pytest.mark.xfail(strict=True, reason=reason))
     if is_bench(item):
-        item.add_marker(
-            pytest.mark.benchmark(timer=suite.timer, group=f"{key.direction}/{key.case_id}")
-        )
+        item.add_marker(pytest.mark.benchmark(timer=suite.timer, group=f"{key.direction}/{key.case_id}"))
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
@@ -135,9 +137,7 @@ def pytest_runtest_makereport(
     return report
 
 
-def _outcome(
-    item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
-) -> Outcome | None:
+def _outcome(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> Outcome | None:
     key = key_of(item)
     if hasattr(report, "wasxfail") and report.skipped:
         return Outcome(key=key, outcome="known-failure", code="known-failure", text=report.wasxfail)
@@ -211,4 +211,3 @@ def pytest_benchmark_compare_machine_info(
 def pytest_benchmark_update_json(config: pytest.Config, output_json: dict[str, Any]) -> None:
     """Add the session's fields; called once for each file that is saved."""
     output_json["perf"] = suite_of(config).session().model_dump(mode="json", by_alias=True)
-

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 OK, REGRESSION, UNDECIDED = 0, 1, 3
 
 
-def run_withheld(
-    item: pytest.Item, nextitem: pytest.Item | None, *, key: str
-) -> list[Withheld]:
+def run_withheld(item: pytest.Item, nextitem: pytest.Item | None, *, key: str) -> list[Withheld]:
     """Run one item; publish its reports at once unless a verdict on it is still to come."""
     reports = runtestprotocol(item, nextitem=nextitem, log=False)
     if all(report.passed for report in reports):

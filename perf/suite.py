@@ -4,7 +4,6 @@ import json
 import os
 import time
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,15 +11,15 @@ import jax
 import pytest
 
 from perf.backends import BY_NAME
-from perf.cases import AttentionCase
 from perf.capability import Capability, Machine
+from perf.cases import AttentionCase, Direction
 from perf.environment import GpuReader, environment, gpus
 from perf.grids import Entry
 from perf.known_failures import KnownFailure
 from perf.known_failures import load as load_known_failures
 from perf.machine import machine
 from perf.measure import Setup
-from perf.records.schema import Environment, KeyRecord, Outcome, Session
+from perf.records.schema import SCHEMA, Environment, KeyRecord, Outcome, Session
 from perf.records.store import Record
 from perf.selection import Selection, SelectionError, select
 from perf.timing.device import device_clock
@@ -62,6 +61,7 @@ class Suite:
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     partial: list[str] = field(default_factory=list)
     asked_keys: set[str] = field(default_factory=set)
+    runnable: list[Entry] = field(default_factory=list)
     withheld: list[Withheld] = field(default_factory=list)
     comparison: "Comparison | None" = None
     wants_comparison: bool = False
@@ -93,13 +93,16 @@ class Suite:
                 "matches CUDA (pip install '.[cuda13]'), or choose the CPU with JAX_PLATFORMS=cpu"
             )
 
-    def has_gradient(self, case: AttentionCase) -> bool:
-        """Whether some selected key of the case needs gradients from the reference."""
-        return case.id in self._gradient_cases
+    def reference_direction(self, case: AttentionCase) -> Direction:
+        """What the reference computes for a case: gradients only if some selected key needs them."""
+        mine = (entry for entry in self.runnable if entry.case == case)
+        only_forward = all(entry.key.direction == "forward" for entry in mine)
+        return "forward" if only_forward else "training_step"
 
-    @cached_property
-    def _gradient_cases(self) -> frozenset[str]:
-        return frozenset(key.split("/")[2] for key in self.asked_keys if "/forward/" not in key)
+    def references(self) -> list[tuple[AttentionCase, Direction]]:
+        """Every case that can run here, with what its reference computes."""
+        cases = dict.fromkeys(entry.case for entry in self.runnable)
+        return [(case, self.reference_direction(case)) for case in cases]
 
     def selection(self, *, default_tag: str | None = None) -> Selection:
         """What the command line selects.
@@ -175,7 +178,7 @@ class Suite:
         missing = [key for key in self.collected if key not in self.outcomes]
         reasons = [*self.partial, *([f"{len(missing)} keys did not run"] if missing else [])]
         return Session(
-            schema=1,
+            schema_=SCHEMA,
             kind="run",
             partial="; ".join(reasons) or None,
             environment=environment(after_run=True),

@@ -69,9 +69,7 @@ PEAKS: dict[str, Peak] = {
 """By GPU slug; a GPU that is not listed has no roofline, and its table says so."""
 
 
-def roofline_s(
-    case_dtype: str, flop_count: float, byte_count: float, slug: str
-) -> float | None:
+def roofline_s(case_dtype: str, flop_count: float, byte_count: float, slug: str) -> float | None:
     """The least time that the peaks allow; None for a GPU whose peaks are not listed."""
     peak = PEAKS.get(slug)
     if peak is None:

@@ -45,9 +45,7 @@ class Backend(Protocol):
     def summary(self) -> str:
         """One line for ``python -m perf doctor`` and the support matrix."""
 
-    def supports(
-        self, case: AttentionCase, direction: Direction, machine: Machine
-    ) -> Capability:
+    def supports(self, case: AttentionCase, direction: Direction, machine: Machine) -> Capability:
         """Whether the case can run on a machine; pure, imports nothing heavy."""
 
     def build(self, case: AttentionCase, direction: Direction, inputs: Inputs) -> Program:

@@ -59,9 +59,7 @@ class JaxBackend:
     refuse: Refuse
     promise: Promise | None = None
 
-    def supports(
-        self, case: AttentionCase, direction: Direction, machine: Machine
-    ) -> Capability:
+    def supports(self, case: AttentionCase, direction: Direction, machine: Machine) -> Capability:
         """See `perf.backends.base.Backend`."""
         return self.refuse(case, direction, machine)
 
@@ -115,14 +113,16 @@ def compiled(
     start_s = time.perf_counter()
     executable = jax.jit(function).lower(*arguments).compile()
     compile_s = time.perf_counter() - start_s
-    memory = executable.memory_analysis()
+    memory, text = executable.memory_analysis(), executable.as_text()
+    if memory is None or text is None:
+        raise RuntimeError("this JAX gives no memory analysis or text of a compiled program")
     return Program(
         run=lambda: executable(*arguments),
         wait=jax.block_until_ready,
         outputs=outputs,
         compile_s=compile_s,
         temp_bytes=memory.temp_size_in_bytes,
-        custom_calls=custom_calls(executable.as_text()),
+        custom_calls=custom_calls(text),
         keep=(executable,),
     )
 

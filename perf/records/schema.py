@@ -155,6 +155,8 @@ class Acceptance(Model):
 class Session(Model):
     """The top-level ``perf`` object."""
 
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_by_name=True)
+
     schema_: Annotated[Literal[1], Field(alias="schema")]
     kind: Literal["run", "baseline"]
     partial: str | None

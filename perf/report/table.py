@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 
 
-def table(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()
-) -> str:
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
     """Align columns with two spaces between; the header is underlined.
 
     Args:

@@ -91,7 +91,7 @@ def counts(suite: "Suite") -> str:
     """Measured, compared, skipped by reason, failed: the last line of a run."""
     kinds = Counter(o.outcome for o in suite.outcomes.values())
     codes = Counter(o.code for o in suite.outcomes.values() if o.outcome == "unsupported")
-    compared = suite.comparison.compared if suite.comparison else 0
+    compared = suite.comparison.summary.compared if suite.comparison else 0
     reasons = ", ".join(f"{code} {count}" for code, count in codes.most_common())
     parts = [
         f"{len(suite.collected)} keys: {kinds['measured']} measured",

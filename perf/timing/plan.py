@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 WARM_UP_CALLS = 3
 PILOT_CALLS = 3
+WALL_CALLS = 20
 LEAST_TIME_S = 2e-3
 LEAST_ROUNDS = 30
 MOST_ROUNDS = 100
@@ -62,9 +63,7 @@ def refuse_impossible(data_s: Sequence[float], wall_s: Sequence[float]) -> None:
         if not (math.isfinite(sample) and sample > 0):
             raise SampleError(f"round {number}: expected a positive time, found {sample!r} s")
         if sample > wall:
-            raise SampleError(
-                f"round {number}: {sample:.9f} s measured within {wall:.9f} s of wall time"
-            )
+            raise SampleError(f"round {number}: {sample:.9f} s measured within {wall:.9f} s of wall time")
 
 
 def refuse_uneven(kernels_per_round: Sequence[int]) -> None:

@@ -1,0 +1,182 @@
+"""The decision on times, for all keys at once: from medians, spreads and limits to one of four answers.
+
+Knows arrays only. The tree, in the words of ``README.md``:
+
+1. *slower* or *faster*: the change is of practical interest and above the noise at the run's level.
+2. *same*: a change of the size that must not be missed would look larger than what is seen, and what is
+   seen is not suspicious.
+3. *undecided*: everything else.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from perf.compare.null import quantile
+from perf.compare.samples import Array, Index, Side
+from perf.compare.spread import Spread
+from perf.compare.thresholds import BackendClass, Thresholds
+
+POWER = 0.95
+"""How often a change of the minimum detectable size is found."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The limits in force, one row a key; relative ones as logarithms of ratios."""
+
+    interest: Array
+    floor_s: Array
+    same_within: Array
+    typical: Array
+    machine: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Which of how many looks this is, at how many keys, and what a chance verdict may cost.
+
+    Args:
+        keys: Keys that are compared, whether or not they were measured again for this look.
+        look: From 1 to looks.
+        full_runs: Process runs of a side that a full budget leads to.
+    """
+
+    thresholds: Thresholds
+    keys: int
+    look: int
+    looks: int
+    full_runs: int
+
+    @property
+    def alarm(self) -> float:
+        """One-sided chance of a false alarm for one key at this look."""
+        return self.alarm_at(self.look)
+
+    def alarm_at(self, look: int) -> float:
+        """The same at another look.
+
+        Later looks, which rest on more process runs, get more of the level: (k/K)² of it is spent by the
+        k-th of K looks (the power family of Kim and DeMets 1987). Summed over looks and keys it is the run's.
+        """
+        share = (look / self.looks) ** 2 - ((look - 1) / self.looks) ** 2
+        return self.thresholds.level.run * share / self.keys
+
+    @property
+    def suspicion(self) -> float:
+        """One-sided chance below which a key is not called same."""
+        return self.thresholds.level.suspicion / self.keys
+
+    @property
+    def miss(self) -> float:
+        """Chance for one look to call a change same that must not be missed."""
+        return self.thresholds.level.miss / self.looks
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """One row a key; changes and widths are logarithms of ratios.
+
+    Args:
+        change: Head against base, positive when slower.
+        offset: Part of it that all keys share and that is not held against this key.
+        noise: What chance alone makes at the run's level.
+        missed: How much less than its true size a change may look.
+        margin: Size of change that must not be called same: the class's, or what a full budget resolves.
+        detectable: Smallest change that is found with the process runs there are.
+        moved: Slower or faster.
+        same: Not moved, and nothing of the margin's size can be there.
+    """
+
+    change: Array
+    offset: Array
+    noise: Array
+    suspicious: Array
+    missed: Array
+    margin: Array
+    detectable: Array
+    of_interest: NDArray[np.bool_]
+    moved: NDArray[np.bool_]
+    same: NDArray[np.bool_]
+
+
+def limits(classes: Sequence[BackendClass], *, same_machine: bool) -> Limits:
+    """Arrays of the limits; the machine term is zero on one machine."""
+    table = np.array(
+        [(c.interest, c.floor_us, c.same_within, c.typical_spread, c.machine_spread) for c in classes]
+    ).reshape(-1, 5)
+    return Limits(
+        interest=np.log1p(table[:, 0]),
+        floor_s=table[:, 1] * 1e-6,
+        same_within=np.log1p(table[:, 2]),
+        typical=table[:, 3],
+        machine=table[:, 4] * (not same_machine),
+    )
+
+
+def decide(
+    base: Side, head: Side, *, spread: Spread, limits: Limits, plan: Plan, offset: Array
+) -> Decision:
+    """Decide every key."""
+
+    def width(level: float, base_runs: Index, head_runs: Index) -> Array:
+        noise = spread.scale * _quantiles(
+            level, base_runs, head_runs, spread.doubt, plan.thresholds.tail_df
+        )
+        # Independent parts add in squares; exact for normal ones, close for heavy tails.
+        return np.hypot(noise, limits.machine * stats.norm.isf(level))
+
+    change = head.centre - base.centre
+    seen = np.abs(change - offset)
+    noise = width(plan.alarm, base.runs, head.runs)
+    of_interest = _of_interest(base, head, change=change - offset, limits=limits)
+    least = _least_interesting(base, head, limits)
+    detectable = np.maximum(noise, least) + width(1 - POWER, base.runs, head.runs)
+    full = np.maximum(base.runs, plan.full_runs), np.maximum(head.runs, plan.full_runs)
+    resolved = np.maximum(width(plan.alarm_at(plan.looks), *full), least) + width(1 - POWER, *full)
+    margin = np.maximum(limits.same_within, resolved)
+    missed = width(plan.miss, base.runs, head.runs)
+    suspicious = width(plan.suspicion, base.runs, head.runs)
+    moved = of_interest & (seen > noise)
+    same = ~moved & (seen <= margin - missed) & (~of_interest | (seen <= suspicious))
+    return Decision(
+        change=change,
+        offset=offset,
+        noise=noise,
+        suspicious=suspicious,
+        missed=missed,
+        margin=margin,
+        detectable=detectable,
+        of_interest=of_interest,
+        moved=moved,
+        same=same,
+    )
+
+
+def _of_interest(base: Side, head: Side, *, change: Array, limits: Limits) -> NDArray[np.bool_]:
+    middle_s = np.exp((base.centre + head.centre) / 2)
+    # The difference in seconds that belongs to this change; written so that swapping the sides cannot matter.
+    difference_s = 2 * middle_s * np.sinh(np.abs(change) / 2)
+    return (np.abs(change) >= limits.interest) & (difference_s >= limits.floor_s)
+
+
+def _least_interesting(base: Side, head: Side, limits: Limits) -> Array:
+    middle_s = np.exp((base.centre + head.centre) / 2)
+    floor = 2 * np.arcsinh(limits.floor_s / middle_s / 2)
+    return np.asarray(np.maximum(limits.interest, floor))
+
+
+def _quantiles(
+    level: float, base_runs: Index, head_runs: Index, doubt: Array, tail_df: float
+) -> Array:
+    rounded = np.ceil(doubt * 50).astype(np.intp)
+    rows = np.column_stack([np.minimum(base_runs, head_runs), np.maximum(base_runs, head_runs), rounded])
+    kinds, kind = np.unique(rows, axis=0, return_inverse=True)
+    values = [
+        quantile(level, runs=(int(few), int(many)), doubt=int(steps) / 50, tail_df=tail_df)
+        for few, many, steps in kinds
+    ]
+    return np.asarray(values)[kind.ravel()]
