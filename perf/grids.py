@@ -62,6 +62,8 @@ def _case(  # noqa: PLR0913 - the eight fields of a case, with the defaults of t
 
 
 _FP8: Dtype = "float8_e4m3fn"
+_WIDE: tuple[Dtype, ...] = ("float32", "bfloat16", "float16")
+_MASKS: tuple[Mask, ...] = ("none", "causal")
 _XLA_CUDNN = ("jax_xla", "jax_cudnn")
 _FORWARD: tuple[Direction, ...] = ("forward",)
 _STEP: tuple[Direction, ...] = ("training_step",)
@@ -197,7 +199,7 @@ GRIDS: tuple[Grid, ...] = (
         "B1: forward, causal and not, H128, FP8",
         tags="gate blog",
         backends=("jax_cudnn_fp8",),
-        cases=[_case(b=4, t=4096, n=16, h=128, dtype=_FP8, mask=mask) for mask in ("none", "causal")],
+        cases=[_case(b=4, t=4096, n=16, h=128, dtype=_FP8, mask=mask) for mask in _MASKS],
     ),
     _grid(
         "blog-forward-fp8-gqa",
@@ -288,16 +290,13 @@ GRIDS: tuple[Grid, ...] = (
     ),
     _grid(
         "correctness",
-        "every backend in every direction: dtypes, masks, MHA, GQA and MQA, queries and keys of unequal length",
+        "every backend in every direction: dtypes, masks, MHA, GQA and MQA, lengths that differ",
         tags="correctness",
         backends=("naive", "jax_auto", "jax_xla", "jax_cudnn"),
         cases=[
-            *(
-                _case(b=2, t=96, k=2, dtype=dtype, mask=mask)
-                for dtype, mask in product(("float32", "bfloat16", "float16"), ("none", "causal"))
-            ),
+            *(_case(b=2, t=96, k=2, dtype=dtype, mask=mask) for dtype, mask in product(_WIDE, _MASKS)),
             *(_case(b=2, t=96, k=k, mask="causal") for k in (8, 1)),
-            *(_case(b=2, t=64, s=192, k=2, mask=mask) for mask in ("none", "causal")),
+            *(_case(b=2, t=64, s=192, k=2, mask=mask) for mask in _MASKS),
             _case(b=1, t=200, n=3, h=128),
         ],
         directions=DIRECTIONS,
@@ -307,10 +306,7 @@ GRIDS: tuple[Grid, ...] = (
         "FP8 in every direction that cuDNN has",
         tags="correctness",
         backends=("jax_cudnn_fp8",),
-        cases=[
-            _case(b=2, t=256, k=k, h=128, dtype=_FP8, mask=mask)
-            for k, mask in product((8, 2), ("none", "causal"))
-        ],
+        cases=[_case(b=2, t=256, k=k, h=128, dtype=_FP8, mask=mask) for k, mask in product((8, 2), _MASKS)],
         directions=DIRECTIONS,
     ),
 )

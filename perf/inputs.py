@@ -29,7 +29,8 @@ the four meets the largest FP8 number. One scale loses nothing: the four have th
 
 def make_inputs(case: AttentionCase, *, seed: int) -> Inputs:
     """Make the arrays of a case on the default device; the same case and seed give the same values."""
-    return _make(case, jax.random.key(seed))
+    made: Inputs = _make(case, jax.random.key(seed))
+    return made
 
 
 @partial(jax.jit, static_argnums=0)
@@ -52,4 +53,5 @@ def _make(case: AttentionCase, key: Array) -> Inputs:
 
 def widened(inputs: Inputs, name: str) -> Float[Array, "B L N H"]:
     """The exact values that a stored array stands for, as float32."""
-    return inputs[name].astype(jnp.float32) / inputs.get("scale", jnp.float32(1))
+    stored: Array = inputs[name].astype(jnp.float32)
+    return stored / inputs.get("scale", jnp.float32(1))

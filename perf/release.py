@@ -1,5 +1,6 @@
-"""Reports of timed keys are held back until their verdicts are known, so that a regressed key is one
-failed item: in the terminal, in JUnit XML and for ``--lf``.
+"""Reports of timed keys are held back until their verdicts are known.
+
+A regressed key is so one failed item: in the terminal, in JUnit XML and for ``--lf``.
 """
 
 from typing import TYPE_CHECKING

@@ -19,7 +19,7 @@ from perf.known_failures import KnownFailure
 from perf.known_failures import load as load_known_failures
 from perf.machine import machine
 from perf.measure import Setup
-from perf.records.schema import SCHEMA, Environment, KeyRecord, Outcome, Session
+from perf.records.schema import Environment, KeyRecord, Outcome, Session
 from perf.records.store import Record
 from perf.selection import Selection, SelectionError, select
 from perf.timing.device import device_clock
@@ -178,7 +178,7 @@ class Suite:
         missing = [key for key in self.collected if key not in self.outcomes]
         reasons = [*self.partial, *([f"{len(missing)} keys did not run"] if missing else [])]
         return Session(
-            schema_=SCHEMA,
+            schema_=1,
             kind="run",
             partial="; ".join(reasons) or None,
             environment=environment(after_run=True),

@@ -101,7 +101,7 @@ def adopt_storage(host: Any, slug: str) -> None:
 def _save(self: Any, output_json: dict[str, Any], save: str) -> None:
     path = Path(self.get(f"{self._next_num}_{save}.json"))
     write_new(path, _plain(output_json))
-    self.logger.info(f"Saved benchmark data in: {path}")
+    self.logger.info(f"Saved benchmark data in: {path}")  # noqa: G004 - not logging's logger
 
 
 def _save_json(self: Any, output_json: dict[str, Any]) -> None:
@@ -110,7 +110,7 @@ def _save_json(self: Any, output_json: dict[str, Any]) -> None:
     written.unlink(missing_ok=True)
     write_new(written, _plain(output_json))
     written.replace(path)
-    self.logger.info(f"Wrote benchmark data in: {path}")
+    self.logger.info(f"Wrote benchmark data in: {path}")  # noqa: G004 - the same
 
 
 def _plain(output_json: dict[str, Any]) -> dict[str, Any]:

@@ -148,11 +148,10 @@ def _calibrated(case: AttentionCase, inputs: Inputs) -> Params:
 
 
 def _outputs(direction: Direction, params: Params, result: Any) -> dict[str, Array]:
-    stored = {
-        "forward": lambda: result[:1],
-        "backward": lambda: result[:3],
-        "training_step": lambda: (result[0][0], *result[1:4]),
-    }[direction]()
+    if direction == "training_step":
+        stored = (result[0][0], *result[1:4])
+    else:
+        stored = result[:1] if direction == "forward" else result[:3]
     scale_of = {"out": "scale_o", "dq": "scale_dQ", "dk": "scale_dK", "dv": "scale_dV"}
     return {
         name: array.astype(jnp.float32) / params[scale_of[name]]

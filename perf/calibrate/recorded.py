@@ -116,9 +116,7 @@ def _process(line: str, place: str) -> Process:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(map(str, first["loc"]))
-        raise RecordedError(
-            f"{place}: {field}: {first['msg']}, found {str(first['input'])[:80]}"
-        ) from error
+        raise RecordedError(f"{place}: {field}: {first['msg']}, found {str(first['input'])[:80]}") from error
 
 
 def _records(process: Process, place: str) -> dict[str, KeyRecord]:

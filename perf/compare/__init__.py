@@ -1,7 +1,7 @@
 """The decision rule: is a key slower, faster, the same, undecided, or not comparable?
 
-Reads records, writes verdicts; imports neither jax nor torch nor pytest. ``README.md`` beside this file is the
-rule in words.
+Reads records, writes verdicts; imports neither jax nor torch nor pytest. ``README.md`` beside this
+file is the rule in words.
 """
 
 from perf.compare.defaults import DEFAULTS

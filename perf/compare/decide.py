@@ -117,15 +117,11 @@ def limits(classes: Sequence[BackendClass], *, same_machine: bool) -> Limits:
     )
 
 
-def decide(
-    base: Side, head: Side, *, spread: Spread, limits: Limits, plan: Plan, offset: Array
-) -> Decision:
+def decide(base: Side, head: Side, *, spread: Spread, limits: Limits, plan: Plan, offset: Array) -> Decision:
     """Decide every key."""
 
     def width(level: float, base_runs: Index, head_runs: Index) -> Array:
-        noise = spread.scale * _quantiles(
-            level, base_runs, head_runs, spread.doubt, plan.thresholds.tail_df
-        )
+        noise = spread.scale * _quantiles(level, base_runs, head_runs, spread.doubt, plan.thresholds.tail_df)
         # Independent parts add in squares; exact for normal ones, close for heavy tails.
         return np.hypot(noise, limits.machine * stats.norm.isf(level))
 
@@ -169,9 +165,7 @@ def _least_interesting(base: Side, head: Side, limits: Limits) -> Array:
     return np.asarray(np.maximum(limits.interest, floor))
 
 
-def _quantiles(
-    level: float, base_runs: Index, head_runs: Index, doubt: Array, tail_df: float
-) -> Array:
+def _quantiles(level: float, base_runs: Index, head_runs: Index, doubt: Array, tail_df: float) -> Array:
     rounded = np.ceil(doubt * 50).astype(np.intp)
     rows = np.column_stack([np.minimum(base_runs, head_runs), np.maximum(base_runs, head_runs), rounded])
     kinds, kind = np.unique(rows, axis=0, return_inverse=True)

@@ -70,9 +70,7 @@ def compare(  # noqa: PLR0913  one call says all that a verdict depends on; all 
         looks=looks,
     )
     verdicts = [_verdict(analysis, row) for row in range(len(pairing.base))]
-    return Comparison(
-        verdicts=_worst_first([*verdicts, *pairing.others]), shift=analysis.shift
-    )
+    return Comparison(verdicts=_worst_first([*verdicts, *pairing.others]), shift=analysis.shift)
 
 
 def analyse(
@@ -80,8 +78,7 @@ def analyse(
 ) -> Analysis:
     """Do all the statistics for the paired keys."""
     classes = tuple(
-        thresholds.for_key(record.key, backend=record.backend, clock=record.clock)
-        for record in pairing.base
+        thresholds.for_key(record.key, backend=record.backend, clock=record.clock) for record in pairing.base
     )
     base, head = side(pairing.base), side(pairing.head)
     bounds = limits(classes, same_machine=same_machine)

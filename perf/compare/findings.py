@@ -57,9 +57,7 @@ def _kernels(base: KeyRecord, head: KeyRecord) -> Finding | None:
         return None
     before_names, after_names = set().union(*before), set().union(*after)
     if before_names == after_names:
-        return Finding(
-            code=Code.KERNELS, fails=False, text="the same kernels ran in another order or number"
-        )
+        return Finding(code=Code.KERNELS, fails=False, text="the same kernels ran in another order or number")
     old, new = before_names - after_names, after_names - before_names
     text = f"other kernels ran: {_listed(new)} instead of {_listed(old)}"
     if len(before) > 1:

@@ -89,8 +89,7 @@ def estimate(base: Side, head: Side, *, groups: Index, typical: Array, tail_df: 
 def _own(base: Side, head: Side, *, error: Array, tail_df: float) -> tuple[Array, Array]:
     """Logarithm of every key's own spread, without bias, and the variance of that."""
     total = sum(
-        np.bincount(side.owner, weights=side.residuals(), minlength=len(error))
-        for side in (base, head)
+        np.bincount(side.owner, weights=side.residuals(), minlength=len(error)) for side in (base, head)
     )
     mean, variance = np.full(len(error), np.nan), np.full(len(error), np.inf)
     freedom = np.ones(len(error))
@@ -109,9 +108,7 @@ def _with_error(log_spread: Array, error: Array) -> Array:
     return np.asarray(np.log(np.sqrt(np.exp(2 * log_spread) + error**2)))
 
 
-def _fit(
-    log_own: Array, variance: Array, error: Array, typical: float
-) -> tuple[float, float, float]:
+def _fit(log_own: Array, variance: Array, error: Array, typical: float) -> tuple[float, float, float]:
     """Typical log spread of a backend, its standard deviation, and the scatter of keys around it.
 
     Means over a grid of candidates, weighed by prior and likelihood: with one key the prior decides, with

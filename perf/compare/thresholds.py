@@ -133,16 +133,12 @@ class Thresholds(Model):
             raise ThresholdsError(f"class: none matches backend {backend!r} with clock {clock!r}")
         for override in self.overrides:
             if fnmatchcase(key, override.keys):
-                found = found.model_copy(
-                    update=override.model_dump(exclude={"keys"}, exclude_none=True)
-                )
+                found = found.model_copy(update=override.model_dump(exclude={"keys"}, exclude_none=True))
         return found
 
 
 def _matches(candidate: BackendClass, backend: str, clock: Clock) -> bool:
-    return candidate.clock in (None, clock) and any(
-        fnmatchcase(backend, glob) for glob in candidate.backends
-    )
+    return candidate.clock in (None, clock) and any(fnmatchcase(backend, glob) for glob in candidate.backends)
 
 
 def load_thresholds(path: Path) -> Thresholds:

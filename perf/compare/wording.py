@@ -23,7 +23,14 @@ def change_text(change: float) -> str:
 
 
 def sentence(
-    kind: Kind, reason: Reason, *, change: float, base_s: float, head_s: float, noise: float, detectable: float
+    kind: Kind,
+    reason: Reason,
+    *,
+    change: float,
+    base_s: float,
+    head_s: float,
+    noise: float,
+    detectable: float,
 ) -> str:
     """One sentence that can be read without the others."""
     times = f"{time_text(base_s)} → {time_text(head_s)}"

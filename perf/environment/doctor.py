@@ -92,10 +92,7 @@ def _now(state: GpuState | None) -> str:
     if state is None:
         return "the GPU does not tell its clock, temperature and power"
     held = ", ".join(state.throttle) or "nothing"
-    return (
-        f"SM {state.sm_hz / 1e6:.0f} MHz, {state.celsius:.0f} C, {state.watt:.0f} W, "
-        f"held back by {held}"
-    )
+    return f"SM {state.sm_hz / 1e6:.0f} MHz, {state.celsius:.0f} C, {state.watt:.0f} W, held back by {held}"
 
 
 def _stack_rows(here: Environment) -> Rows:

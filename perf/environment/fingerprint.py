@@ -50,9 +50,7 @@ _FLAG = re.compile(
     r"|CUDA_(VISIBLE_DEVICES|DEVICE_ORDER|LAUNCH_BLOCKING|MODULE_LOADING|DEVICE_MAX_CONNECTIONS)"
 )
 # Where something lies and which of equal GPUs is used: recorded, but not the stack's identity.
-_PLACES = re.compile(
-    r"LD_LIBRARY_PATH|CUDNN_(HOME|PATH)|CUDA_VISIBLE_DEVICES|JAX_COMPILATION_CACHE_DIR"
-)
+_PLACES = re.compile(r"LD_LIBRARY_PATH|CUDNN_(HOME|PATH)|CUDA_VISIBLE_DEVICES|JAX_COMPILATION_CACHE_DIR")
 
 
 class Difference(NamedTuple):
@@ -143,11 +141,7 @@ def difference(a: Environment, b: Environment) -> list[Difference]:
 def _flat(environment: Environment) -> dict[str, str]:
     flat: dict[str, str] = {}
     for name, value in environment.model_dump(exclude={"libraries"}).items():
-        parts = (
-            {f"{name}.{k}": v for k, v in value.items()}
-            if isinstance(value, dict)
-            else {name: value}
-        )
+        parts = {f"{name}.{k}": v for k, v in value.items()} if isinstance(value, dict) else {name: value}
         flat |= {key: str(part) for key, part in parts.items() if part is not None}
     return flat
 
@@ -176,9 +170,7 @@ def _os() -> str:
 
 def _machine() -> str:
     with suppress(OSError):
-        match = re.search(
-            r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE
-        )
+        match = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
         if match:
             return f"{platform.machine()}, {match[1]}"
     return platform.machine()

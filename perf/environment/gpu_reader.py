@@ -143,9 +143,7 @@ def _parent(proc: Path, pid: int) -> int:
         status = (proc / str(pid) / "status").read_text()
     except OSError:  # gone meanwhile, or of another PID namespace
         return 0
-    return next(
-        (int(line.split()[1]) for line in status.splitlines() if line.startswith("PPid:")), 0
-    )
+    return next((int(line.split()[1]) for line in status.splitlines() if line.startswith("PPid:")), 0)
 
 
 def _command(proc: Path, pid: int) -> str | None:

@@ -42,9 +42,7 @@ def session() -> Iterator[ModuleType]:
         pynvml.nvmlShutdown()
 
 
-def ask(
-    nvml: ModuleType, question: str, *arguments: object, silent: frozenset[int] = SILENT
-) -> Any:  # noqa: ANN401 - NVML has no types
+def ask(nvml: ModuleType, question: str, *arguments: object, silent: frozenset[int] = SILENT) -> Any:
     """Call one NVML function; None when its error code is in ``silent``.
 
     Raises:

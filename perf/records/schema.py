@@ -68,7 +68,7 @@ class ProcessRun(Model):
 
 
 class Method(Model):
-    """How the samples were taken, apart from the clock. Two numbers are comparable only if these are equal."""
+    """How the samples were taken, apart from the clock. Numbers compare only if these are equal."""
 
     version: int
     l2: Literal["hot", "cold"]
@@ -100,7 +100,7 @@ class KeyRecord(Model):
 
 
 class Gpu(Model):
-    """The GPU as NVML names it. The slug is a folder name and part of a baseline's identity; the UUID never is."""
+    """The GPU as NVML names it. The slug is a folder's name and a baseline's identity; the UUID never is."""
 
     name: str
     slug: str

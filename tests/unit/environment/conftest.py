@@ -60,7 +60,7 @@ class FakeNvml(ModuleType):
             raise AttributeError(name)
         return lambda *arguments: self._answer(name, *arguments)
 
-    def _answer(self, question: str, *arguments: Any) -> object:  # noqa: ANN401 - as NVML's own
+    def _answer(self, question: str, *arguments: Any) -> object:
         self.asked.append(question)
         own: dict[str, Callable[..., object]] = {
             "nvmlInit": self._start,

@@ -84,10 +84,6 @@ def test_warnings_come_last(healthy: Environment) -> None:
 @pytest.mark.parametrize("module", ["perf.environment", "perf.environment.doctor"])
 def test_imports_nothing_heavy(module: str) -> None:
     """A fresh interpreter that imports the package has imported neither jax nor torch."""
-    program = (
-        f"import sys, {module}; print(sorted({{'jax', 'jaxlib', 'torch'}} & set(sys.modules)))"
-    )
-    answer = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    program = f"import sys, {module}; print(sorted({{'jax', 'jaxlib', 'torch'}} & set(sys.modules)))"
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"

@@ -31,9 +31,7 @@ def test_cpu_machine(scene: Scene) -> None:
     assert (here.gpu, here.driver, here.cuda) == (None, None, None)
 
 
-@pytest.mark.parametrize(
-    ("machine", "slug"), [("x86_64", "cpu-x86-64"), ("aarch64", "cpu-aarch64")]
-)
+@pytest.mark.parametrize(("machine", "slug"), [("x86_64", "cpu-x86-64"), ("aarch64", "cpu-aarch64")])
 def test_cpu_slug(machine: str, slug: str) -> None:
     """A processor's slug is a plain folder name."""
     assert cpu_slug(machine) == slug

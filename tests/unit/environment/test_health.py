@@ -39,9 +39,7 @@ def test_gpu_warnings_need_a_gpu(healthy: Environment) -> None:
 
 def test_two_cudnns(healthy: Environment) -> None:
     """Two mapped cuDNNs are a warning that names both folders."""
-    libraries = [
-        Library(name="libcudnn.so.9", path=f"/{folder}/libcudnn.so.9") for folder in ("a", "b")
-    ]
+    libraries = [Library(name="libcudnn.so.9", path=f"/{folder}/libcudnn.so.9") for folder in ("a", "b")]
     text = only_warning(healthy.model_copy(update={"libraries": libraries}))
     assert "2 different cuDNNs" in text
     assert "/a, /b" in text

@@ -102,21 +102,15 @@ def test_count_is_of_visible_gpus(scene: Scene, monkeypatch: pytest.MonkeyPatch)
     assert [gpu.count for gpu in gpus()] == [1]
 
 
-@pytest.mark.parametrize(
-    ("platforms", "count"), [("cpu", 0), ("cpu, cuda", 1), ("gpu", 1), ("", 1)]
-)
-def test_jax_platforms(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch, platforms: str, count: int
-) -> None:
+@pytest.mark.parametrize(("platforms", "count"), [("cpu", 0), ("cpu, cuda", 1), ("gpu", 1), ("", 1)])
+def test_jax_platforms(scene: Scene, monkeypatch: pytest.MonkeyPatch, platforms: str, count: int) -> None:
     """Choosing the CPU through JAX_PLATFORMS leaves no GPU to describe."""
     scene("h200")
     monkeypatch.setenv("JAX_PLATFORMS", platforms)
     assert len(gpus()) == count
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"), [("no-driver", "does not start"), ("no-gpu", "shows no GPU")]
-)
+@pytest.mark.parametrize(("name", "reason"), [("no-driver", "does not start"), ("no-gpu", "shows no GPU")])
 def test_no_gpu(scene: Scene, name: str, reason: str) -> None:
     """No driver, and a driver without a GPU, are empty and differ in the reason."""
     scene(name)
