@@ -1,0 +1,48 @@
+"""``doctor``: what is here, what can run, and what looks wrong."""
+
+import argparse
+import sys
+from collections import Counter
+
+from perf.commands.parser import OK, Subparsers, add_command
+
+
+def add(commands: Subparsers) -> None:
+    """Declare the command."""
+    add_command(commands, "doctor", doctor, "what is here, what can run, and what looks wrong")
+
+
+def doctor(arguments: argparse.Namespace) -> int:
+    """Print what is here, which backends can run, and warnings."""
+    del arguments
+    import jax
+
+    from perf.environment.doctor import doctor as examine
+
+    try:
+        jax.devices()  # maps the libraries that the doctor looks at
+    except RuntimeError as error:
+        print(f"JAX does not start: {error}", file=sys.stderr)
+    text, _ = examine(backends=_backends(), after_run=True)
+    print(text)
+    return OK
+
+
+def _backends() -> list[tuple[str, str]]:
+    """Every backend with how many keys it can run, and the most frequent reason why not."""
+    from perf.backends import BACKENDS
+    from perf.capability import Unsupported
+    from perf.environment import environment
+    from perf.grids import entries
+    from perf.machine import machine
+
+    here = machine(environment(after_run=True))
+    rows = []
+    for backend in BACKENDS:
+        mine = [entry for entry in entries() if entry.key.backend == backend.name]
+        answers = [backend.supports(entry.case, entry.key.direction, here) for entry in mine]
+        refusals = Counter(str(answer) for answer in answers if isinstance(answer, Unsupported))
+        able = len(mine) - refusals.total()
+        reason = f": {refusals.most_common(1)[0][0]}" if refusals else ""
+        rows.append((backend.name, f"can run {able} of {len(mine)} keys{reason}"))
+    return rows

@@ -1,0 +1,42 @@
+"""``list``: what would run here, and why the rest would not."""
+
+import argparse
+from collections import Counter
+
+from perf.commands.parser import OK, Subparsers, add_command
+
+
+def add(commands: Subparsers) -> None:
+    """Declare the command."""
+    parser = add_command(commands, "list", list_keys, "print what would run, and why the rest would not")
+    for name in ("tags", "backends", "direction", "case"):
+        parser.add_argument(f"--{name}", help=f"as in pytest perf --{name}")
+
+
+def list_keys(arguments: argparse.Namespace) -> int:
+    """Print every selected key with its verdict of capability, then the counts."""
+    from perf.backends import BACKENDS, BY_NAME
+    from perf.capability import Unsupported
+    from perf.environment import environment
+    from perf.machine import machine
+    from perf.selection import select
+
+    here = environment(after_run=False)
+    chosen = select(
+        tags=arguments.tags,
+        default_tag="gate" if here.gpu else "smoke",
+        backends=arguments.backends,
+        directions=arguments.direction,
+        case=arguments.case,
+        known_backends=BY_NAME,
+    )
+    found: Counter[str] = Counter()
+    for entry in chosen.entries():
+        backend = BY_NAME[entry.key.backend]
+        capability = backend.supports(entry.case, entry.key.direction, machine(here))
+        refused = isinstance(capability, Unsupported)
+        found["would not run" if refused else "would run"] += 1
+        print(f"{entry.key}  {capability if refused else 'runs'}  ({', '.join(entry.sources)})")
+    print(f"{found['would run']} would run, {found['would not run']} would not, on {here.slug}")
+    print("backends: " + "; ".join(f"{b.name}: {b.summary}" for b in BACKENDS))
+    return OK
