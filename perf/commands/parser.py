@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 BASELINES = Path(__file__).parents[2] / "baselines"
 
@@ -13,7 +14,7 @@ EXIT_CODES = """exit codes:
   3  undecided, or nothing was compared"""
 OK, REGRESSION, UNUSABLE, UNDECIDED = range(4)
 
-Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse gives it no public name
+Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Command = Callable[[argparse.Namespace], int]
 
 
