@@ -4,7 +4,6 @@ Reads records, writes verdicts; imports neither jax nor torch nor pytest. ``READ
 file is the rule in words.
 """
 
-from perf.compare.defaults import DEFAULTS
 from perf.compare.engine import compare
 from perf.compare.pairing import CompareError
 from perf.compare.thresholds import (
@@ -25,7 +24,6 @@ from perf.compare.verdict import (
 )
 
 __all__ = [
-    "DEFAULTS",
     "Code",
     "CompareError",
     "Comparison",

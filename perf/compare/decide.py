@@ -117,7 +117,9 @@ def limits(classes: Sequence[BackendClass], *, same_machine: bool) -> Limits:
     )
 
 
-def decide(base: Side, head: Side, *, spread: Spread, limits: Limits, plan: Plan, offset: Array) -> Decision:
+def decide(  # noqa: PLR0913  all that a decision depends on, and named
+    base: Side, head: Side, *, spread: Spread, limits: Limits, plan: Plan, offset: Array
+) -> Decision:
     """Decide every key."""
 
     def width(level: float, base_runs: Index, head_runs: Index) -> Array:

@@ -13,7 +13,7 @@ from perf.compare.shift import machine_offset, whole_shift
 from perf.compare.spread import Spread, estimate
 from perf.compare.thresholds import BackendClass, Thresholds
 from perf.compare.verdict import Code, Comparison, Finding, Kind, Reason, Verdict, WholeShift
-from perf.compare.wording import sentence
+from perf.compare.wording import Seen, sentence
 from perf.records.schema import KeyRecord, Outcome
 
 
@@ -139,25 +139,24 @@ def _verdict(analysis: Analysis, row: int) -> Verdict:
     base, head = analysis.pairing.base[row], analysis.pairing.head[row]
     found = findings(base, head, analysis.plan.thresholds)
     kind, reason = _kind(analysis, row)
-    change = float(np.expm1(decision.change[row]))
-    noise = float(np.expm1(decision.noise[row]))
-    detectable = float(np.expm1(_detectable(analysis, row)))
-    base_s = float(np.exp(analysis.base.centre[row]))
-    head_s = float(np.exp(analysis.head.centre[row]))
-    text = sentence(
-        kind, reason, change=change, base_s=base_s, head_s=head_s, noise=noise, detectable=detectable
+    seen = Seen(
+        change=float(np.expm1(decision.change[row])),
+        noise=float(np.expm1(decision.noise[row])),
+        detectable=float(np.expm1(_detectable(analysis, row))),
+        base_s=float(np.exp(analysis.base.centre[row])),
+        head_s=float(np.exp(analysis.head.centre[row])),
     )
     return Verdict(
         key=base.key,
         verdict=kind,
         reason=reason,
-        text=_with_findings(text, found),
+        text=_with_findings(sentence(kind, reason, seen), found),
         fails=kind is Kind.SLOWER or any(finding.fails for finding in found),
-        change=change,
-        noise=noise,
-        base_s=base_s,
-        head_s=head_s,
-        minimum_detectable=detectable,
+        change=seen.change,
+        noise=seen.noise,
+        base_s=seen.base_s,
+        head_s=seen.head_s,
+        minimum_detectable=seen.detectable,
         base_runs=int(analysis.base.runs[row]),
         head_runs=int(analysis.head.runs[row]),
         kernels_base=_kernels(base),

@@ -96,4 +96,4 @@ def _grouped_median(values: Array, counts: Index) -> Array:
     ordered = values[np.lexsort((values, owner))]
     starts = _starts(counts)
     lower, upper = starts + (counts - 1) // 2, starts + counts // 2
-    return (ordered[lower] + ordered[upper]) / 2
+    return np.asarray((ordered[lower] + ordered[upper]) / 2)

@@ -7,7 +7,6 @@ clock does.
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perf.compare.samples import Array
 from perf.compare.verdict import WholeShift
@@ -79,8 +78,8 @@ def whole_shift(change: Array, noise: Array, *, interest: Array, clocks: Array) 
     )
 
 
-def _tight(change: Array, common: float) -> NDArray[np.bool_]:
-    return np.median(np.abs(change - common)) <= TIGHT * abs(common)
+def _tight(change: Array, common: float) -> bool:
+    return bool(np.median(np.abs(change - common)) <= TIGHT * abs(common))
 
 
 def _clocks_agree(clocks: Array, common: float) -> bool:

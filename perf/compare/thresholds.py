@@ -1,6 +1,7 @@
 """What counts as a change: a typed, versioned file that is read strictly and can be printed.
 
-Owns `Thresholds`, its defaults, and its TOML form. Imports nothing of the suite but the record models' base.
+Owns `Thresholds` and its TOML form; the numbers are in ``baselines/thresholds.toml``. Imports nothing of the
+suite but the record models' base.
 """
 
 import json
@@ -120,7 +121,7 @@ class Thresholds(Model):
     error: ErrorGrowth
     compile_time: CompileTime
     classes: Annotated[list[BackendClass], Field(alias="class", min_length=1)]
-    overrides: Annotated[list[KeyOverride], Field(alias="override")] = []
+    overrides: Annotated[list[KeyOverride], Field(alias="override", default_factory=list)]
 
     def for_key(self, key: str, *, backend: str, clock: Clock) -> BackendClass:
         """Limits in force for one key.

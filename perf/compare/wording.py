@@ -1,19 +1,36 @@
 """Numbers as people read them: times, changes, and one sentence a verdict."""
 
+from dataclasses import dataclass
+
 from perf.compare.verdict import Kind, Reason
+
+_PREFIXES = ((1e-3, 1e6, "µs"), (1.0, 1e3, "ms"))
+_DIGITS = ((0.00995, 2), (0.0995, 1))
+"""Two significant digits, with the borders where rounding adds one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """The numbers of one key; relative sizes as fractions, times in seconds."""
+
+    change: float
+    base_s: float
+    head_s: float
+    noise: float
+    detectable: float
 
 
 def time_text(seconds: float) -> str:
     """A time with four digits and a fitting unit."""
-    for factor, unit in ((1e6, "µs"), (1e3, "ms")):
-        if seconds * factor < 1000:
+    for below_s, factor, unit in _PREFIXES:
+        if seconds < below_s:
             return f"{seconds * factor:.4g} {unit}"
     return f"{seconds:.4g} s"
 
 
 def percent(fraction: float) -> str:
     """A relative size with two digits: ``3.7 %``, ``0.12 %``."""
-    digits = 2 if abs(fraction) < 0.00995 else 1 if abs(fraction) < 0.0995 else 0
+    digits = next((digits for below, digits in _DIGITS if abs(fraction) < below), 0)
     return f"{fraction * 100:.{digits}f} %"
 
 
@@ -22,29 +39,21 @@ def change_text(change: float) -> str:
     return f"{percent(abs(change))} {'slower' if change > 0 else 'faster'}"
 
 
-def sentence(
-    kind: Kind,
-    reason: Reason,
-    *,
-    change: float,
-    base_s: float,
-    head_s: float,
-    noise: float,
-    detectable: float,
-) -> str:
+def sentence(kind: Kind, reason: Reason, seen: Seen) -> str:
     """One sentence that can be read without the others."""
-    times = f"{time_text(base_s)} → {time_text(head_s)}"
+    times = f"{time_text(seen.base_s)} → {time_text(seen.head_s)}"
+    change = change_text(seen.change)
     if reason is Reason.WHOLE_SHIFT:
-        return f"{change_text(change)} as all keys are ({times}): the machine, not this key"
+        return f"{change} as all keys are ({times}): the machine, not this key"
     if reason is Reason.TOO_FEW_SAMPLES:
         return f"too few samples to judge ({times})"
     if kind is Kind.UNDECIDED:
         return (
-            f"undecided: looks {change_text(change)} ({times}), chance alone makes up to "
-            f"{percent(noise)}; more process runs are needed"
+            f"undecided: looks {change} ({times}), chance alone makes up to {percent(seen.noise)}; "
+            "more process runs are needed"
         )
     if reason is Reason.BELOW_INTEREST:
-        return f"same: {change_text(change)} ({times}) is too little to matter"
+        return f"same: {change} ({times}) is too little to matter"
     if kind is Kind.SAME:
-        return f"same ({times}); a change of {percent(detectable)} would have been seen"
-    return f"{change_text(change)} ({times}); chance alone makes up to {percent(noise)}"
+        return f"same ({times}); a change of {percent(seen.detectable)} would have been seen"
+    return f"{change} ({times}); chance alone makes up to {percent(seen.noise)}"
