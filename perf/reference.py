@@ -1,9 +1,9 @@
 """The float32 oracle: softmax(Q Kᵀ / √H) V and its three gradients, and what the case's own dtype loses.
 
 Imports no backend. Products run at full precision (no TF32). One (batch, key head) at a time, so that the
-(T, S) matrix of a long case fits. The gradients are written out (Dao et al. 2022, "FlashAttention",
-appendix B.2), which lets the same text run twice: exactly, and with every intermediate rounded to the
-case's dtype. The second is the naive computation whose error the tolerance is a multiple of.
+(T, S) matrix of a long case fits. The gradients are written out as JAX differentiates softmax, which lets
+the same text run twice: exactly, and rounded where a computation written in the case's dtype rounds. The
+second is the naive computation whose error the tolerance is a multiple of.
 """
 
 import math
@@ -108,14 +108,19 @@ def _compiled(case: AttentionCase, with_gradients: bool) -> Callable[[Inputs], R
     return function.lower(arguments).compile()
 
 
+def exactly(x: Array) -> Array:
+    """No rounding."""
+    return x
+
+
 def _all_heads(case: AttentionCase, with_gradients: bool, exact: Inputs) -> Results:  # noqa: FBT001 - bound by partial
     groups = case.q_heads // case.kv_heads
     q, k, v, g = (_split_heads(exact[name], case.kv_heads) for name in "qkvg")
-    rounded = rounding(case)
+    rounded, kept = rounding(case)
 
     def one(head: tuple[Array, Array, Array, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
-        right = attention(case, *head, rounded=lambda x: x, with_gradients=with_gradients)
-        naive = attention(case, *head, rounded=rounded, with_gradients=with_gradients)
+        right = attention(case, *head, with_gradients=with_gradients)
+        naive = attention(case, *head, rounded=rounded, kept=kept, with_gradients=with_gradients)
         return right, {name: naive[name] - right[name] for name in right}
 
     right, error = jax.lax.map(one, (q, k[..., 0, :], v[..., 0, :], g))
@@ -135,43 +140,55 @@ def attention(  # noqa: PLR0913 - the four arrays of attention are its positiona
     v: Float[Array, "S H"],
     g: Float[Array, "T G H"],
     *,
-    rounded: Round,
     with_gradients: bool,
+    rounded: Round = exactly,
+    kept: Round = exactly,
 ) -> dict[str, Array]:
     """One key head with its G query heads: ``out``, and ``dq``, ``dk``, ``dv`` for output gradient g.
 
     Args:
-        rounded: Applied to every intermediate; the identity for the exact answer.
+        rounded: Applied to the operands of products and to the results.
+        kept: Applied to every other intermediate.
     """
     product = partial(jnp.einsum, precision="highest")
     scale = 1 / math.sqrt(case.head_dim)
-    score = rounded(product("tgh,sh->gts", rounded(q), rounded(k))) * scale
-    weight = rounded(jax.nn.softmax(jnp.where(visible(case), score, -jnp.inf), axis=-1))
+    score = kept(kept(product("tgh,sh->gts", rounded(q), rounded(k))) * scale)
+    weight = rounded(_softmax(jnp.where(visible(case), score, -jnp.inf), kept))
     out = rounded(product("gts,sh->tgh", weight, rounded(v)))
     if not with_gradients:
         return {"out": out}
-    dv = rounded(product("gts,tgh->sh", weight, rounded(g)))
-    dweight = rounded(product("tgh,sh->gts", rounded(g), rounded(v)))
-    delta = rounded(jnp.sum(g * out, axis=-1)).T[:, :, None]
-    dscore = rounded(weight * (dweight - delta)) * scale
+    dv = rounded(jnp.sum(kept(product("gts,tgh->gsh", weight, rounded(g))), axis=0))
+    dweight = kept(product("tgh,sh->gts", rounded(g), rounded(v)))
+    # The vector-Jacobian product of jax.nn.softmax, step by step: two nearly equal values are rounded, then
+    # subtracted. Its error has far tails, which the row-sum form of FlashAttention does not have.
+    weighed = kept(weight * dweight)
+    row_sum = kept(jnp.sum(weighed, axis=-1, keepdims=True))
+    dscore = rounded(kept(weighed - kept(weight * row_sum)) * scale)
     dq = rounded(product("gts,sh->tgh", dscore, rounded(k)))
-    dk = rounded(product("gts,tgh->sh", dscore, rounded(q)))
+    dk = rounded(jnp.sum(kept(product("gts,tgh->gsh", dscore, rounded(q))), axis=0))
     return {"out": out, "dq": dq, "dk": dk, "dv": dv}
 
 
-def rounding(case: AttentionCase) -> Round:
-    """Rounding to the precision in which a naive computation of this dtype works on this device.
+def _softmax(score: Float[Array, "G T S"], kept: Round) -> Float[Array, "G T S"]:
+    largest = jnp.max(score, axis=-1, keepdims=True)
+    power = kept(jnp.exp(kept(score - largest)))
+    return power / kept(jnp.sum(power, axis=-1, keepdims=True))
+
+
+def rounding(case: AttentionCase) -> tuple[Round, Round]:
+    """How a naive computation of this dtype rounds on this device: operands of products, and the rest.
 
     float32 products on a GPU use TF32 (8 exponent, 10 mantissa bits) unless asked otherwise; FP8 is
-    scaled by the largest value, as its per-tensor scaling factors do.
+    scaled by the largest value, as its per-tensor scaling factors do. Both keep the rest in float32.
     """
     if case.dtype == "float8_e4m3fn":
-        return _rounded_fp8
+        return _rounded_fp8, exactly
     if case.dtype == "float32":
         on_gpu = jax.default_backend() == "gpu"
-        return partial(jax.lax.reduce_precision, exponent_bits=8, mantissa_bits=10 if on_gpu else 23)
+        return partial(jax.lax.reduce_precision, exponent_bits=8, mantissa_bits=10 if on_gpu else 23), exactly
     exponent_bits, mantissa_bits = {"bfloat16": (8, 7), "float16": (5, 10)}[case.dtype]
-    return partial(jax.lax.reduce_precision, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits)
+    narrow = partial(jax.lax.reduce_precision, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits)
+    return narrow, narrow
 
 
 def _rounded_fp8(x: Array) -> Array:
