@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from perf.records.schema import (
     Count,
@@ -32,7 +32,13 @@ class RecordedError(ValueError):
     """Recorded data that cannot be used; the text names file, line, field and what was found."""
 
 
-class Row(Model):
+class _Noted(Model):
+    """What is needed is read strictly; recorders add notes of their own beside it, which are passed over."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+
+class Row(_Noted):
     """One case in one process."""
 
     case: str
@@ -48,7 +54,7 @@ class Row(Model):
     thr: Count
 
 
-class Process(Model):
+class Process(_Noted):
     """One process: everything that it timed."""
 
     label: str
@@ -71,7 +77,12 @@ class Recording:
     @property
     def machine(self) -> str:
         """The part of the name before the first dash."""
-        return self.name.split("-")[0]
+        return self.name.partition("-")[0]
+
+    @property
+    def stack(self) -> str:
+        """The part after it."""
+        return self.name.partition("-")[2]
 
 
 def load_folder(folder: Path) -> tuple[Recording, ...]:

@@ -58,17 +58,24 @@ def _kernels(base: KeyRecord, head: KeyRecord) -> Finding | None:
     before_names, after_names = set().union(*before), set().union(*after)
     if before_names == after_names:
         return Finding(code=Code.KERNELS, fails=False, text="the same kernels ran in another order or number")
-    old, new = before_names - after_names, after_names - before_names
-    text = f"other kernels ran: {_listed(new)} instead of {_listed(old)}"
+    text = _kernels_text(old=before_names - after_names, new=after_names - before_names)
     if len(before) > 1:
         text += f" (already {len(before)} different lists in the base: an autotuner chooses)"
     return Finding(code=Code.KERNELS, fails=False, text=text)
 
 
+def _kernels_text(*, old: set[str], new: set[str]) -> str:
+    if not new:
+        return f"other kernels ran: {_listed(old)} no more"
+    if not old:
+        return f"other kernels ran: {_listed(new)} as well"
+    return f"other kernels ran: {_listed(new)} instead of {_listed(old)}"
+
+
 def _listed(names: set[str]) -> str:
     shown = sorted(names)[:2]
     more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
-    return (" and ".join(shown) if shown else "none") + more
+    return " and ".join(shown) + more
 
 
 def _names(record: KeyRecord) -> str:

@@ -44,8 +44,8 @@ def pair(
             others.append(_new(key))
         elif new is None:
             others.append(_gone(key, head_outcomes.get(key), head_partial=head_partial))
-        elif mismatch := _mismatch(old, new):
-            others.append(mismatch)
+        elif odd := mismatch(old, new):
+            others.append(odd)
         else:
             pairs.append((old, new))
     return Pairing(
@@ -64,7 +64,8 @@ def _by_key(records: Sequence[KeyRecord], side: str) -> dict[str, KeyRecord]:
     return found
 
 
-def _mismatch(base: KeyRecord, head: KeyRecord) -> Verdict | None:
+def mismatch(base: KeyRecord, head: KeyRecord) -> Verdict | None:
+    """Say in what way two records of a key cannot be compared; None when they can."""
     for reason, name in (
         (Reason.CLOCK_DIFFERS, "clock"),
         (Reason.METRIC_DIFFERS, "metric"),
