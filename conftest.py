@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from perf.ahead import compile_ahead
 from perf.backends import BY_NAME
 from perf.backends.base import Backend
 from perf.capability import Unsupported
@@ -16,7 +17,7 @@ from perf.cases import AttentionCase, Direction
 from perf.grids import Entry
 from perf.inputs import Inputs, make_inputs
 from perf.measure import Setup, measure
-from perf.reference import Expected, compile_ahead, expected, quantities
+from perf.reference import Expected, expected, quantities
 from perf.suite import REFUSAL, Suite, suite_of
 
 pytest_plugins = ["perf.plugin", "pytester"]
@@ -55,23 +56,24 @@ def _expected(case: AttentionCase, direction: Direction, seed: int) -> Expected:
 
 
 @pytest.fixture
-def qkv(case: AttentionCase, backend: Backend, suite: Suite) -> Inputs:
+def qkv(case: AttentionCase, backend: Backend, suite: Suite, compiled_ahead: None) -> Inputs:
     """Q, K, V and the output gradient of the case."""
-    del backend  # a refused case makes no arrays
-    suite.refuse_other_platform()
+    del backend, compiled_ahead  # a refused case makes no arrays
     return _inputs(case, suite.config.getoption("seed"))
 
 
 @pytest.fixture(scope="session")
-def compiled_references(suite: Suite) -> None:
-    """The references of all cases of this session, compiled before the first measurement."""
-    compile_ahead(suite.references())
+def compiled_ahead(suite: Suite) -> None:
+    """Inputs and references of all keys of this session, compiled before the first measurement."""
+    suite.refuse_other_platform()
+    if not suite.is_worker:  # a worker of xdist runs a few keys; nobody knows yet which
+        compile_ahead(suite.runnable, suite.reference_direction)
 
 
 @pytest.fixture
-def oracle(entry: Entry, qkv: Inputs, suite: Suite, compiled_references: None) -> Expected:
+def oracle(entry: Entry, qkv: Inputs, suite: Suite) -> Expected:
     """What is right for the key, from the float32 reference."""
-    del qkv, compiled_references
+    del qkv
     seed = suite.config.getoption("seed")
     direction = suite.reference_direction(entry.case)
     return _expected(entry.case, direction, seed).only(quantities(entry.key.direction))

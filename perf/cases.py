@@ -56,6 +56,16 @@ class AttentionCase:
             )
 
     @property
+    def query_shape(self) -> tuple[int, int, int, int]:
+        """(B, T, N, H): Q, the output and the gradients of both."""
+        return (self.batch, self.q_len, self.q_heads, self.head_dim)
+
+    @property
+    def key_shape(self) -> tuple[int, int, int, int]:
+        """(B, S, K, H): K, V and the gradients of both."""
+        return (self.batch, self.kv_len, self.kv_heads, self.head_dim)
+
+    @property
     def id(self) -> str:
         """The only name of this case, made of its fields: ``B4-T128-S128-N8-K8-H64-bf16-causal``."""
         return (

@@ -4,7 +4,8 @@ The distribution is part of a number's identity (`INPUTS`): a matrix product on 
 than on random data, so arrays are never constant.
 """
 
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -29,15 +30,18 @@ the four meets the largest FP8 number. One scale loses nothing: the four have th
 
 def make_inputs(case: AttentionCase, *, seed: int) -> Inputs:
     """Make the arrays of a case on the default device; the same case and seed give the same values."""
-    made: Inputs = _make(case, jax.random.key(seed))
+    made: Inputs = compiled_maker(case)(jax.random.key(seed))
     return made
 
 
-@partial(jax.jit, static_argnums=0)
+@cache
+def compiled_maker(case: AttentionCase) -> Callable[[Array], Inputs]:
+    """The program that makes a case's arrays from a random key."""
+    return jax.jit(partial(_make, case)).lower(jax.random.key(0)).compile()
+
+
 def _make(case: AttentionCase, key: Array) -> Inputs:
-    query = (case.batch, case.q_len, case.q_heads, case.head_dim)
-    value = (case.batch, case.kv_len, case.kv_heads, case.head_dim)
-    shapes = {"q": query, "k": value, "v": value, "g": query}
+    shapes = {"q": case.query_shape, "k": case.key_shape, "v": case.key_shape, "g": case.query_shape}
     keys = jax.random.split(key, len(shapes))
     normal = {
         name: jax.random.normal(one, shape, jnp.float32)
@@ -53,5 +57,5 @@ def _make(case: AttentionCase, key: Array) -> Inputs:
 
 def widened(inputs: Inputs, name: str) -> Float[Array, "B L N H"]:
     """The exact values that a stored array stands for, as float32."""
-    stored: Array = inputs[name].astype(jnp.float32)
-    return stored / inputs.get("scale", jnp.float32(1))
+    exact: Array = inputs[name].astype(jnp.float32) / inputs.get("scale", jnp.float32(1))
+    return exact

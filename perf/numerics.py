@@ -10,14 +10,16 @@ A wrong mask, a wrong scale, a swapped head or a dropped tile moves the root mea
 of the output, ten times the limit of bfloat16.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
-from perf.reference import Expected
+from perf.reference import Expected, Shapes
 
 RMS_FACTOR = 2.0
 MAX_FACTOR = 3.0
@@ -77,13 +79,23 @@ def errors(got: Mapping[str, Array], expected: Expected) -> tuple[QuantityError,
     wanted = {name: array.shape for name, array in expected.values.items()}
     if shapes != wanted:
         raise ValueError(f"output: expected arrays {wanted}, found {shapes}")
-    summaries = _summaries(dict(got), expected.values)
+    shapes_of = tuple((name, array.shape) for name, array in expected.values.items())
+    summaries = compiled_summaries(shapes_of)(dict(got), expected.values)
     return tuple(_error(name, summaries[name], expected) for name in expected.values)
 
 
-@jax.jit
-def _summaries(got: dict[str, Array], want: dict[str, Array]) -> dict[str, tuple[Array, ...]]:
-    return {name: _summary(got[name].astype(jnp.float32), want[name]) for name in want}
+Summaries = Callable[[dict[str, Array], dict[str, Array]], dict[str, tuple[Array, ...]]]
+
+
+@cache
+def compiled_summaries(shapes: Shapes) -> Summaries:
+    """The program that compares float32 arrays of these names and shapes."""
+
+    def summaries(got: dict[str, Array], want: dict[str, Array]) -> dict[str, tuple[Array, ...]]:
+        return {name: _summary(got[name], want[name]) for name in want}
+
+    arrays = {name: jax.ShapeDtypeStruct(shape, jnp.float32) for name, shape in shapes}
+    return jax.jit(summaries).lower(arrays, arrays).compile()
 
 
 def _summary(got: Array, want: Array) -> tuple[Array, ...]:
@@ -104,7 +116,7 @@ def _summary(got: Array, want: Array) -> tuple[Array, ...]:
 def _error(name: str, summary: tuple[Array, ...], expected: Expected) -> QuantityError:
     rms, largest, worst, got, want, want_rms, want_max = (x.item() for x in summary)
     floor = FLOOR_EPSILONS * float(jnp.finfo(jnp.float32).eps)
-    index = jnp.unravel_index(worst, expected.values[name].shape)
+    index = np.unravel_index(worst, expected.values[name].shape)
     return QuantityError(
         quantity=name,
         rms=rms,

@@ -122,6 +122,7 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
         suite.partial.append(f"{len(gone)} keys deselected (-k, --lf or the like)")
         names = {key_of(item) for item in gone}
         suite.collected = [key for key in suite.collected if key not in names]
+        suite.runnable = [entry for entry in suite.runnable if str(entry.key) not in names]
 
 
 @pytest.hookimpl(wrapper=True)

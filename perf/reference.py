@@ -7,9 +7,7 @@ second is the naive computation whose error the tolerance is a multiple of.
 """
 
 import math
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -24,6 +22,9 @@ from perf.inputs import Inputs, widened
 IEEE_E4M3_MAX = 240.0
 
 Round = Callable[[Array], Array]
+
+Shapes = tuple[tuple[str, tuple[int, ...]], ...]
+"""Names of arrays, each with its shape."""
 
 # The oracle's result does not depend on which kernel multiplies: searching for the fastest one took 23 s
 # instead of 0.8 s of compile time on an H200 (B4 T2048 N16 H128).
@@ -67,24 +68,22 @@ def quantities(direction: Direction) -> tuple[str, ...]:
     }[direction]
 
 
+def output_shapes(case: AttentionCase, direction: Direction) -> Shapes:
+    """Names and shapes of what a direction returns."""
+    shapes = {"out": case.query_shape, "dq": case.query_shape, "dk": case.key_shape, "dv": case.key_shape}
+    return tuple((name, shapes[name]) for name in quantities(direction))
+
+
 def expected(case: AttentionCase, direction: Direction, inputs: Inputs) -> Expected:
     """Compute the right answer and the naive error for one case on the default device."""
     # Widened outside the program: inside it XLA takes a widened FP8 product for an FP8 product.
     exact = {name: widened(inputs, name) for name in "qkvg"}
-    raw, rms, largest = _compiled(case, direction != "forward")(exact)
+    raw, rms, largest = compiled_reference(case, with_gradients=direction != "forward")(exact)
     return Expected(
         values=raw,
         naive_rms={name: float(value) for name, value in rms.items()},
         naive_max={name: float(value) for name, value in largest.items()},
     ).only(quantities(direction))
-
-
-def compile_ahead(wanted: Iterable[tuple[AttentionCase, Direction]]) -> None:
-    """Compile the reference of many cases on all cores, so that no key waits for it later."""
-    programs = {(case, direction != "forward") for case, direction in wanted}
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for future in [pool.submit(_compiled, *program) for program in programs]:
-            future.result()
 
 
 def visible(case: AttentionCase) -> Array:
@@ -98,12 +97,11 @@ Results = tuple[dict[str, Array], dict[str, Array], dict[str, Array]]
 
 
 @cache
-def _compiled(case: AttentionCase, with_gradients: bool) -> Callable[[Inputs], Results]:  # noqa: FBT001 - a cache's arguments
+def compiled_reference(case: AttentionCase, *, with_gradients: bool) -> Callable[[Inputs], Results]:
+    """The program that computes the exact values and the naive error from exact arrays."""
     options = _COMPILER_OPTIONS if jax.default_backend() == "gpu" else None
     function = jax.jit(partial(_all_heads, case, with_gradients), compiler_options=options)
-    query = (case.batch, case.q_len, case.q_heads, case.head_dim)
-    value = (case.batch, case.kv_len, case.kv_heads, case.head_dim)
-    shapes = {"q": query, "k": value, "v": value, "g": query}
+    shapes = {"q": case.query_shape, "k": case.key_shape, "v": case.key_shape, "g": case.query_shape}
     arguments = {n: jax.ShapeDtypeStruct(shape, jnp.float32) for n, shape in shapes.items()}
     return function.lower(arguments).compile()
 

@@ -72,6 +72,11 @@ class Suite:
         return self.environment.gpu is not None
 
     @property
+    def is_worker(self) -> bool:
+        """Whether this process is one of pytest-xdist's."""
+        return hasattr(self.config, "workerinput")
+
+    @property
     def clock(self) -> str:
         """The clock asked for, or the default of the machine."""
         return self.config.getoption("clock") or ("device" if self.on_gpu else "host")
@@ -98,11 +103,6 @@ class Suite:
         mine = (entry for entry in self.runnable if entry.case == case)
         only_forward = all(entry.key.direction == "forward" for entry in mine)
         return "forward" if only_forward else "training_step"
-
-    def references(self) -> list[tuple[AttentionCase, Direction]]:
-        """Every case that can run here, with what its reference computes."""
-        cases = dict.fromkeys(entry.case for entry in self.runnable)
-        return [(case, self.reference_direction(case)) for case in cases]
 
     def selection(self, *, default_tag: str | None = None) -> Selection:
         """What the command line selects.

@@ -29,7 +29,7 @@ def refuse_contradictions(config: pytest.Config, suite: Suite) -> None:
     kept = _wants_numbers(config)
     if kept is None:
         return
-    if option("dist", "no") != "no" or hasattr(config, "workerinput"):
+    if option("dist", "no") != "no" or suite.is_worker:
         raise pytest.UsageError(f"{kept}: benchmarks do not run under xdist; leave out -n")
     for flag in ("benchmark_disable", "benchmark_skip"):
         if option(flag) and not option("benchmark_enable"):

@@ -14,7 +14,7 @@ EXIT_CODES = """exit codes:
   3  undecided, or nothing was compared"""
 OK, REGRESSION, UNUSABLE, UNDECIDED = range(4)
 
-Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - it has no public name
 Command = Callable[[argparse.Namespace], int]
 
 
