@@ -1,9 +1,9 @@
 """The float32 oracle: softmax(Q Kᵀ / √H) V and its three gradients, and what the case's own dtype loses.
 
 Imports no backend. Products run at full precision (no TF32). One (batch, key head) at a time, so that the
-(T, S) matrix of a long case fits. The gradients are written out as JAX differentiates softmax, which lets
-the same text run twice: exactly, and rounded where a computation written in the case's dtype rounds. The
-second is the naive computation whose error the tolerance is a multiple of.
+(T, S) matrix of a long case fits. The gradients are written out, step by step as JAX differentiates softmax,
+so that the same text runs twice: exactly, and rounded where a computation written in the case's dtype rounds.
+The second is the naive computation whose error the tolerance is a multiple of.
 """
 
 import math
@@ -151,26 +151,23 @@ def attention(  # noqa: PLR0913 - the four arrays of attention are its positiona
     product = partial(jnp.einsum, precision="highest")
     scale = 1 / math.sqrt(case.head_dim)
     score = kept(kept(product("tgh,sh->gts", rounded(q), rounded(k))) * scale)
-    weight = rounded(_softmax(jnp.where(visible(case), score, -jnp.inf), kept))
+    score = jnp.where(visible(case), score, -jnp.inf)
+    power = kept(jnp.exp(kept(score - jnp.max(score, axis=-1, keepdims=True))))
+    total = jnp.sum(power, axis=-1, keepdims=True)
+    weight = rounded(power / total)
     out = rounded(product("gts,sh->tgh", weight, rounded(v)))
     if not with_gradients:
         return {"out": out}
     dv = rounded(jnp.sum(kept(product("gts,tgh->gsh", weight, rounded(g))), axis=0))
     dweight = kept(product("tgh,sh->gts", rounded(g), rounded(v)))
-    # The vector-Jacobian product of jax.nn.softmax, step by step: two nearly equal values are rounded, then
-    # subtracted. Its error has far tails, which the row-sum form of FlashAttention does not have.
-    weighed = kept(weight * dweight)
-    row_sum = kept(jnp.sum(weighed, axis=-1, keepdims=True))
-    dscore = rounded(kept(weighed - kept(weight * row_sum)) * scale)
+    # JAX differentiates power / total as a quotient, and XLA rounds total only where it squares it. Where one
+    # key has most of the weight, two terms that should cancel are off by different factors: the error's tail.
+    inverse_square = kept(1 / kept(kept(total) * kept(total)))
+    dtotal = kept(jnp.sum(kept(kept(dweight * inverse_square) * power), axis=-1, keepdims=True))
+    dscore = rounded(kept(kept(kept(dweight / total) - dtotal) * power) * scale)
     dq = rounded(product("gts,sh->tgh", dscore, rounded(k)))
     dk = rounded(jnp.sum(kept(product("gts,tgh->gsh", dscore, rounded(q))), axis=0))
     return {"out": out, "dq": dq, "dk": dk, "dv": dv}
-
-
-def _softmax(score: Float[Array, "G T S"], kept: Round) -> Float[Array, "G T S"]:
-    largest = jnp.max(score, axis=-1, keepdims=True)
-    power = kept(jnp.exp(kept(score - largest)))
-    return power / kept(jnp.sum(power, axis=-1, keepdims=True))
 
 
 def rounding(case: AttentionCase) -> tuple[Round, Round]:
