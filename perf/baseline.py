@@ -5,12 +5,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from pytest_benchmark.stats import Stats
 
+from perf.environment import portable
 from perf.records.schema import Acceptance, KeyRecord
 from perf.records.store import Record, RecordError, load, next_number, write_new
 
@@ -61,12 +63,23 @@ def pooled(records: Sequence[Record], *, reason: str) -> dict[str, Any]:
     first = records[0]
     _refuse_unfit(records)
     benchmarks = [_pooled_benchmark(first, key, records) for key in first.keys]
-    acceptance = Acceptance(
-        by=getpass.getuser(), at=datetime.now(UTC).isoformat(timespec="seconds"), reason=reason
+    acceptance = Acceptance(by=approver(), at=datetime.now(UTC).isoformat(timespec="seconds"), reason=reason)
+    here = portable(first.session.environment)
+    session = first.session.model_copy(
+        update={"kind": "baseline", "acceptance": acceptance, "environment": here}
     )
-    session = first.session.model_copy(update={"kind": "baseline", "acceptance": acceptance})
     fields = session.model_dump(mode="json", by_alias=True)
     return {**first.raw, "benchmarks": benchmarks, "perf": fields}
+
+
+def approver() -> str:
+    """Who approves: the name that git commits under, else the user's."""
+    command = ["git", "config", "user.name"]
+    with suppress(OSError):
+        name = subprocess.run(command, check=False, capture_output=True, text=True).stdout.strip()  # noqa: S603
+        if name:
+            return name
+    return getpass.getuser()
 
 
 def _refuse_unfit(records: Sequence[Record]) -> None:

@@ -1,7 +1,7 @@
 """One key from arrays to samples: compile, check, warm up, plan, time, and gather the evidence."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any, Literal
@@ -132,10 +132,10 @@ def measure(  # noqa: PLR0913 - what one measurement needs
     rounds = _timed(program, chosen, setup, benchmark)
     if benchmark.stats is None:
         return None
-    data_s = list(benchmark.stats.stats.data)
+    data_s = _rounded(benchmark.stats.stats.data)
     if setup.device_clock:
         refuse_impossible(data_s, rounds.wall_s)
-    wall_s = _unwatched_s(program) if setup.device_clock else data_s
+    wall_s = _rounded(_unwatched_s(program)) if setup.device_clock else data_s
     refuse_uneven([sum(a.is_kernel for a in call) for call in rounds.activities])
     run = ProcessRun(
         data_s=data_s,
@@ -216,6 +216,11 @@ def _unwatched_s(program: Program) -> list[float]:
     return calls.wall_s
 
 
+def _rounded(values_s: Iterable[float]) -> list[float]:
+    """To picoseconds: the clocks step in nanoseconds, and the rest is the noise of subtraction."""
+    return [round(value, 12) for value in values_s]
+
+
 def _flusher() -> Callable[[], None]:
     add_one = jax.jit(lambda x: x + 1, donate_argnums=0)
     held = [jnp.zeros(FLUSH_BYTES // 4, jnp.float32)]
@@ -229,7 +234,7 @@ def _flusher() -> Callable[[], None]:
 def kernels(activities: list[list[Activity]]) -> list[Kernel]:
     """The activities of one round in order, each with its median duration over all rounds."""
     return [
-        Kernel(name=column[0].name, s=median(a.ns for a in column) * 1e-9)
+        Kernel(name=column[0].name, s=round(median(a.ns for a in column) * 1e-9, 12))
         for column in zip(*activities, strict=False)
     ]
 

@@ -135,6 +135,8 @@ def pytest_runtest_makereport(
         outcome = _outcome(item, call, report)
         if outcome:
             suite_of(item.config).outcomes[outcome.key] = outcome
+        if outcome and outcome.code == "gpu-lost":
+            item.session.shouldstop = f"the GPU is gone: {outcome.text}"
     return report
 
 

@@ -3,7 +3,7 @@
 Imports neither jax nor torch, and creates no CUDA context: it may be asked before the first test.
 """
 
-from perf.environment.fingerprint import Difference, difference, environment, machine_info
+from perf.environment.fingerprint import Difference, difference, environment, machine_info, portable
 from perf.environment.gpu_reader import GpuReader, OtherProcess
 from perf.environment.nvml import gpus, slug, why_no_gpu
 from perf.environment.nvml_session import GpuLostError, NoGpuError
@@ -18,6 +18,7 @@ __all__ = [
     "environment",
     "gpus",
     "machine_info",
+    "portable",
     "slug",
     "why_no_gpu",
 ]

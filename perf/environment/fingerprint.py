@@ -117,13 +117,19 @@ def machine_info(environment: Environment) -> dict[str, object]:
         "cuda": environment.cuda,
         "cudnn": environment.cudnn,
         "packages": environment.packages,
-        "flags": {n: v for n, v in environment.flags.items() if not _PLACES.fullmatch(n)},
+        "flags": portable(environment).flags,
         "python": environment.python,
         "os": environment.os,
     }
     if gpu is None:
         return info | {"machine": environment.machine}
     return info | {"gpu": gpu.name, "ecc": gpu.ecc, "compute_capability": gpu.compute_capability}
+
+
+def portable(environment: Environment) -> Environment:
+    """Return the same without this machine's folders: what a committed file may hold."""
+    flags = {n: v for n, v in environment.flags.items() if not _PLACES.fullmatch(n)}
+    return environment.model_copy(update={"flags": flags, "libraries": []})
 
 
 def difference(a: Environment, b: Environment) -> list[Difference]:

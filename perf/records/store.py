@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from perf.records.schema import KeyRecord, Session
 
 _NUMBERED = re.compile(r"(\d{4})_.+\.json")
+_NUMBERS = re.compile(r"\[\s[-+.\deE,\s]+\]")
 
 
 class RecordError(ValueError):
@@ -112,6 +113,7 @@ def write_new(path: Path, content: dict[str, Any]) -> None:
     """
     try:
         text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=True) + "\n"
+        text = _NUMBERS.sub(lambda match: " ".join(match[0].split()), text)  # a list of samples is one line
     except (TypeError, ValueError) as error:
         raise RecordError(f"{path}: not written: {error}") from error
     try:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from perf.compare import Comparison, Kind, Reason, Verdict
-from perf.environment import difference
+from perf.environment import difference, portable
 from perf.records.schema import Environment
 from perf.report.table import table
 from perf.report.units import kernel_name, percent, seconds
@@ -26,8 +26,8 @@ def verdict_lines(comparison: Comparison, base: Environment, head: Environment) 
 
 
 def environment_lines(base: Environment, head: Environment) -> list[str]:
-    """What differs between the two stacks, a line each; the GPU's serial is no difference of stacks."""
-    changed = [d for d in difference(base, head) if d.field != "gpu.uuid"]
+    """What differs between the two stacks, a line each; folders and the GPU's serial are none of that."""
+    changed = [d for d in difference(portable(base), portable(head)) if d.field != "gpu.uuid"]
     if not changed:
         return ["environment: no difference"]
     return [f"{d.field}: {d.a or 'none'} → {d.b or 'none'}" for d in changed]
