@@ -198,7 +198,7 @@ def _process_run(row: Row, at_unix_s: float) -> ProcessRun:
             sm_hz=row.sm * 1e6,
             celsius=row.temp_c,
             watt=row.pw,
-            throttle=["sw_power_cap"] if row.thr & _POWER_CAP else [],
+            throttle=["power-cap"] if row.thr & _POWER_CAP else [],
         ),
         at_unix_s=at_unix_s,
     )

@@ -2,7 +2,8 @@
 
 Knows arrays only. The tree, in the words of ``README.md``:
 
-1. *slower* or *faster*: the change is of practical interest and above the noise at the run's level.
+1. *slower* or *faster*: the change is of practical interest, above the noise at the run's level, and nearly
+   all pairs of process runs lie in its order.
 2. *same*: a change of the size that must not be missed would look larger than what is seen, and what is
    seen is not suspicious.
 3. *undecided*: everything else.
@@ -20,6 +21,12 @@ from perf.compare.samples import Array, Index, Side
 from perf.compare.spread import Spread
 from perf.compare.thresholds import BackendClass, Thresholds
 
+ORDERED = 0.95
+"""Share of pairs, a process run of each side, that must lie in the order of the change.
+
+Where an unchanged program has two modes in different processes, medians move as far as the modes are apart,
+but some process runs of one side lie among the other's.
+"""
 POWER = 0.95
 """How often a change of the minimum detectable size is found."""
 
@@ -59,10 +66,10 @@ class Plan:
     def alarm_at(self, look: int) -> float:
         """The same at another look.
 
-        Later looks, which rest on more process runs, get more of the level: (k/K)² of it is spent by the
+        Later looks, which rest on more process runs, get more of the level: (k/K)³ of it is spent by the
         k-th of K looks (the power family of Kim and DeMets 1987). Summed over looks and keys it is the run's.
         """
-        share = (look / self.looks) ** 2 - ((look - 1) / self.looks) ** 2
+        share = (look / self.looks) ** 3 - ((look - 1) / self.looks) ** 3
         return self.thresholds.level.run * share / self.keys
 
     @property
@@ -87,6 +94,7 @@ class Decision:
         missed: How much less than its true size a change may look.
         margin: Size of change that must not be called same: the class's, or what a full budget resolves.
         detectable: Smallest change that is found with the process runs there are.
+        agreement: Share of pairs of process runs that lie in the order of the change.
         moved: Slower or faster.
         same: Not moved, and nothing of the margin's size can be there.
     """
@@ -99,6 +107,7 @@ class Decision:
     margin: Array
     detectable: Array
     of_interest: NDArray[np.bool_]
+    agreement: Array
     moved: NDArray[np.bool_]
     same: NDArray[np.bool_]
 
@@ -123,9 +132,11 @@ def decide(  # noqa: PLR0913  all that a decision depends on, and named
     """Decide every key."""
 
     def width(level: float, base_runs: Index, head_runs: Index) -> Array:
-        noise = spread.scale * _quantiles(level, base_runs, head_runs, spread.doubt, plan.thresholds.tail_df)
+        jumps = spread.scale * _quantiles(level, base_runs, head_runs, spread.doubt, plan.thresholds.tail_df)
+        normal = np.hypot(limits.machine, _median_error(spread.error, base_runs, head_runs))
+        rounding = np.maximum(base.step, head.step)  # of two rounded medians the difference is off by a step
         # Independent parts add in squares; exact for normal ones, close for heavy tails.
-        return np.hypot(noise, limits.machine * stats.norm.isf(level))
+        return np.asarray(np.sqrt(jumps**2 + (normal * stats.norm.isf(level)) ** 2 + rounding**2))
 
     change = head.centre - base.centre
     seen = np.abs(change - offset)
@@ -138,7 +149,8 @@ def decide(  # noqa: PLR0913  all that a decision depends on, and named
     margin = np.maximum(limits.same_within, resolved)
     missed = width(plan.miss, base.runs, head.runs)
     suspicious = width(plan.suspicion, base.runs, head.runs)
-    moved = of_interest & (seen > noise)
+    agreement = ordered(base, head, offset)
+    moved = of_interest & (seen > noise) & (agreement >= ORDERED)
     same = ~moved & (seen <= margin - missed) & (~of_interest | (seen <= suspicious))
     return Decision(
         change=change,
@@ -149,9 +161,26 @@ def decide(  # noqa: PLR0913  all that a decision depends on, and named
         margin=margin,
         detectable=detectable,
         of_interest=of_interest,
+        agreement=agreement,
         moved=moved,
         same=same,
     )
+
+
+def _median_error(error: Array, base_runs: Index, head_runs: Index) -> Array:
+    """Error of the difference of two medians of process runs whose own medians have this error."""
+    return error * np.sqrt(np.pi / 2 * (1 / base_runs + 1 / head_runs))
+
+
+def ordered(base: Side, head: Side, offset: Array) -> Array:
+    """Share of pairs of process runs, one of each side, that lie in one order; ties count half."""
+    share = np.empty(len(base.runs))
+    kinds, kind = np.unique(np.column_stack([base.runs, head.runs]), axis=0, return_inverse=True)
+    for number in range(len(kinds)):
+        rows = np.flatnonzero(kind.ravel() == number)
+        distance = head.block(rows)[:, None, :] - base.block(rows)[:, :, None] - offset[rows, None, None]
+        share[rows] = (np.sign(distance).mean(axis=(1, 2)) + 1) / 2
+    return np.asarray(np.maximum(share, 1 - share))
 
 
 def _of_interest(base: Side, head: Side, *, change: Array, limits: Limits) -> NDArray[np.bool_]:

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perf.compare.decide import Decision, Limits, Plan, decide, limits
 from perf.compare.findings import findings, kernel_lists
 from perf.compare.pairing import Pairing, pair
-from perf.compare.samples import Array, Index, Side, side
+from perf.compare.samples import LOW, MIDDLE, Array, Index, Side, held_back, side
 from perf.compare.shift import machine_offset, whole_shift
 from perf.compare.spread import Spread, estimate
 from perf.compare.thresholds import BackendClass, Thresholds
@@ -23,6 +24,7 @@ class Analysis:
 
     pairing: Pairing
     classes: tuple[BackendClass, ...]
+    held_back: NDArray[np.bool_]
     base: Side
     head: Side
     limits: Limits
@@ -80,7 +82,9 @@ def analyse(
     classes = tuple(
         thresholds.for_key(record.key, backend=record.backend, clock=record.clock) for record in pairing.base
     )
-    base, head = side(pairing.base), side(pairing.head)
+    low = held_back(pairing.base) | held_back(pairing.head)
+    share = np.where(low, LOW, MIDDLE)
+    base, head = side(pairing.base, share), side(pairing.head, share)
     bounds = limits(classes, same_machine=same_machine)
     spread = estimate(
         base, head, groups=_groups(pairing.base), typical=bounds.typical, tail_df=thresholds.tail_df
@@ -108,6 +112,7 @@ def analyse(
     return Analysis(
         pairing=pairing,
         classes=classes,
+        held_back=low,
         base=base,
         head=head,
         limits=bounds,

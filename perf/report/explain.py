@@ -9,8 +9,10 @@ from difflib import get_close_matches
 import numpy as np
 
 from perf.compare import Comparison, Reason, Verdict
+from perf.compare.decide import ORDERED
 from perf.compare.engine import Analysis
 from perf.compare.pairing import CompareError
+from perf.compare.samples import LOW
 from perf.compare.sides import Question
 from perf.compare.spread import Spread
 from perf.compare.wording import change_text, percent, time_text
@@ -69,7 +71,7 @@ def _run_text(run: ProcessRun) -> str:
 
 
 def _steps(analysis: Analysis, row: int, verdict: Verdict) -> Iterator[str]:
-    steps = (_change, _noise, _level, _interest, _missed, _outcome)
+    steps = (_change, _noise, _level, _interest, _order, _missed, _outcome)
     for number, step in enumerate(steps, 1):
         yield f"{number}. {step(analysis, row)}"
     exact = "; ".join(finding.text for finding in verdict.findings) or "nothing found"
@@ -82,7 +84,7 @@ def _size(log_ratio: float) -> str:
 
 def _change(analysis: Analysis, row: int) -> str:
     change, offset = analysis.decision.change[row], analysis.decision.offset[row]
-    text = f"Change: {change_text(float(np.expm1(change)))}, the ratio of the two medians of medians."
+    text = f"Change: {change_text(float(np.expm1(change)))}, the ratio of {_statistic(analysis, row)}."
     if offset:
         text += (
             f" All keys of its kind share {change_text(float(np.expm1(offset)))}; "
@@ -91,14 +93,23 @@ def _change(analysis: Analysis, row: int) -> str:
     return text
 
 
+def _statistic(analysis: Analysis, row: int) -> str:
+    if analysis.held_back[row]:
+        return (
+            f"the two medians of {percent(LOW)} quantiles: the GPU held its clock back in part of the samples"
+        )
+    return "the two medians of medians"
+
+
 def _noise(analysis: Analysis, row: int) -> str:
     spread = analysis.spread
-    error = max(analysis.base.error[row], analysis.head.error[row])
+    error, step = spread.error[row], max(analysis.base.step[row], analysis.head.step[row])
     text = (
         f"Spread between process runs: {_own_text(spread, row)}; pooled over its backend "
         f"{percent(spread.pooled[row])}; the two weighed, shrunk: {percent(spread.scale[row])}, "
         f"known up to a factor of {np.exp(spread.doubt[row]):.2f}. "
-        f"From samples and the clock's step a median is known to {percent(error)}."
+        f"From its samples a process run's median is known to {percent(error)}; "
+        f"the clock's step is {percent(step)}."
     )
     machine = analysis.limits.machine[row]
     return text + (f" Between machines of the model: {percent(machine)} more." if machine else "")
@@ -130,6 +141,15 @@ def _interest(analysis: Analysis, row: int) -> str:
     )
 
 
+def _order(analysis: Analysis, row: int) -> str:
+    agreement = analysis.decision.agreement[row]
+    enough = "enough" if agreement >= ORDERED else "too few: it may be two modes of the same program"
+    return (
+        f"Order: of all pairs of a base and a head process run, {percent(agreement)} lie in the order of the "
+        f"change, at least {percent(ORDERED)} are asked for: {enough}."
+    )
+
+
 def _missed(analysis: Analysis, row: int) -> str:
     decision = analysis.decision
     return (
@@ -145,7 +165,7 @@ def _outcome(analysis: Analysis, row: int) -> str:
     if not (analysis.base.enough[row] and analysis.head.enough[row]):
         return f"So: {Reason.TOO_FEW_SAMPLES.value}. {found}"
     if decision.moved[row]:
-        return f"So: of interest and above the noise, it changed. {found}"
+        return f"So: of interest, above the noise and in order: it changed. {found}"
     if decision.same[row]:
         return f"So: not above the noise, and what must not be missed would have been seen: same. {found}"
     return f"So: neither clearly changed nor clearly the same; more process runs would tell. {found}"
