@@ -2,7 +2,6 @@
 
 import getpass
 import subprocess
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -13,6 +12,7 @@ from typing import Any
 from pytest_benchmark.stats import Stats
 
 from perf.environment import portable
+from perf.process_run import measure_run
 from perf.records.schema import Acceptance, KeyRecord
 from perf.records.store import Record, RecordError, load, next_number, write_new
 
@@ -20,23 +20,6 @@ FEWEST_RUNS = 5
 """Between-process spread cannot be told from fewer; autotuning differs from process to process."""
 
 RUNS = Path(".perf") / "runs"
-
-
-def measure_run(path: Path, arguments: Sequence[str], *, order_seed: int) -> None:
-    """Measure once in a fresh process and write its record; shows its output.
-
-    Raises:
-        RecordError: The process failed or left no complete record.
-    """
-    command = [sys.executable, "-m", "pytest", "perf", "-q", "--no-header"]
-    command += [f"--benchmark-json={path}", f"--order-seed={order_seed}", *arguments]
-    status = subprocess.run(command, check=False).returncode  # noqa: S603 - this interpreter
-    if status != 0:
-        text = f"signal {-status}" if status < 0 else f"exit status {status}"
-        raise RecordError(
-            f"process run {order_seed} ended with {text}; finished runs are kept in {path.parent}; "
-            "the samples of this one are in .perf/journal.jsonl"
-        )
 
 
 def measure_runs(folder: Path, arguments: Sequence[str], *, runs: int) -> list[Record]:
@@ -49,7 +32,11 @@ def measure_runs(folder: Path, arguments: Sequence[str], *, runs: int) -> list[R
             continue
         start_s = time.monotonic()
         print(f"process run {number} of {runs} …", flush=True)
-        measure_run(path, arguments, order_seed=number)
+        try:
+            measure_run(path, [f"--order-seed={number}", *arguments])
+        except RecordError as error:
+            text = f"process run {number}: {error}; its samples are in .perf/journal.jsonl"
+            raise RecordError(text) from error
         print(f"process run {number} of {runs}: {time.monotonic() - start_s:.0f} s", flush=True)
     return [load(folder / f"run-{number}.json") for number in range(1, runs + 1)]
 
@@ -108,17 +95,18 @@ def _pooled_benchmark(first: Record, key: str, records: Sequence[Record]) -> dic
     old = next(b for b in first.raw["benchmarks"] if b["extra_info"]["perf"]["key"] == key)
     runs = [run for record in records for run in record.keys[key].processes]
     merged = first.keys[key].model_copy(update={"processes": runs})
-    stats = old["stats"] | pooled_stats(merged)
+    pooled = samples(merged)
+    stats = old["stats"] | {**pooled.as_dict(), "data": list(pooled.data)}
     extra_info = old["extra_info"] | {"perf": merged.model_dump(mode="json")}
     return {**old, "stats": stats, "extra_info": extra_info}
 
 
-def pooled_stats(key: KeyRecord) -> dict[str, Any]:
+def samples(key: KeyRecord) -> Stats:
     """pytest-benchmark's own statistics over the samples of all process runs."""
     stats = Stats()
     for sample in (s for run in key.processes for s in run.data_s):
         stats.update(sample)
-    return {**stats.as_dict(), "data": list(stats.data)}
+    return stats
 
 
 def stack_name(record: Record) -> str:

@@ -32,6 +32,7 @@ OPTIONS = (
     _option("--backends", f"only these backends: {', '.join(BY_NAME)}", metavar="NAME,…"),
     _option("--direction", f"only these directions: {', '.join(DIRECTIONS)}", metavar="NAME,…"),
     _option("--case", "only keys whose case id or whole key matches this glob", metavar="GLOB"),
+    _option("--keys", "only the keys listed in this file, one a line; no other selection", metavar="FILE"),
     _option(
         "--clock",
         "device: kernel time by CUPTI (default on a GPU); host: wall time (default on a CPU)",
@@ -45,6 +46,11 @@ OPTIONS = (
     ),
     _option("--seed", "seed of the inputs (default: %(default)s)", type=int, default=0, metavar="N"),
     _option("--order-seed", "shuffle the order of the cases", type=int, metavar="N"),
+    _option(
+        "--no-remeasure",
+        "leave undecided keys undecided, instead of measuring them again in fresh processes",
+        action="store_true",
+    ),
     _option("--require-baseline", "fail when there is no baseline to compare with", action="store_true"),
     _option("--require-gpu", "fail when there is no NVIDIA GPU", action="store_true"),
 )

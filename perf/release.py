@@ -3,6 +3,7 @@
 A regressed key is so one failed item: in the terminal, in JUnit XML and for ``--lf``.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ from perf.records.store import Record
 from perf.suite import BASELINES, Suite, Withheld
 
 if TYPE_CHECKING:
-    from perf.compare import Comparison
+    from perf.compare import Comparison, Thresholds
 
 OK, REGRESSION, UNDECIDED = 0, 1, 3
 
@@ -33,7 +34,7 @@ def publish(suite: Suite, *, finished: bool) -> None:
         finished: False after Ctrl-C or another abort: what was measured is reported without verdicts.
     """
     if finished and suite.base:
-        suite.comparison = compare_run(suite, suite.base)
+        suite.comparison = _settled(suite, suite.base)
     texts = _failure_texts(suite.comparison) if suite.comparison else {}
     while suite.withheld:
         held = suite.withheld.pop(0)
@@ -43,9 +44,27 @@ def publish(suite: Suite, *, finished: bool) -> None:
         _publish(held.item, held.reports)
 
 
-def compare_run(suite: Suite, base: Record) -> "Comparison":
+def _settled(suite: Suite, base: Record) -> "Comparison":
+    """Compare, and measure again what is undecided."""
+    from perf.again import settle  # SciPy takes a second to import
+    from perf.compare import load_thresholds
+
+    thresholds = load_thresholds(BASELINES / "thresholds.toml")
+    reporter = suite.config.pluginmanager.get_plugin("terminalreporter")
+
+    def say(line: str) -> None:
+        if reporter is not None:
+            reporter.ensure_newline()
+            reporter.write_line(line)
+
+    return settle(suite, partial(compare_run, suite, base, thresholds), thresholds.budget, say=say)
+
+
+def compare_run(
+    suite: Suite, base: Record, thresholds: "Thresholds", *, look: int, looks: int
+) -> "Comparison":
     """Compare this run with a record; only keys that the options ask for can vanish."""
-    from perf.compare import compare, load_thresholds  # SciPy takes a second to import
+    from perf.compare import compare
 
     selection = suite.selection()
     asked = [record for key, record in base.keys.items() if selection.asks_for(key)]
@@ -55,10 +74,12 @@ def compare_run(suite: Suite, base: Record) -> "Comparison":
     return compare(
         [record for record in asked if record.key not in deselected],
         list(suite.records.values()),
-        thresholds=load_thresholds(BASELINES / "thresholds.toml"),
+        thresholds=thresholds,
         base_machine=base_machine,
         head_machine=head_machine,
         head_outcomes=suite.outcomes,
+        look=look,
+        looks=looks,
     )
 
 

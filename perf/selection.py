@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from perf.cases import DIRECTIONS, Key
 from perf.grids import TAGS, Entry, entries
@@ -19,12 +20,14 @@ class Selection:
     Args:
         tags: A key must have one of these.
         case: Glob on the whole key or on its case id.
+        keys: Exactly these; None for all.
     """
 
     tags: tuple[str, ...]
     backends: tuple[str, ...] = ()
     directions: tuple[str, ...] = ()
     case: str = "*"
+    keys: frozenset[str] | None = None
 
     def entries(self) -> tuple[Entry, ...]:
         """The selected keys in the order of the grids.
@@ -46,6 +49,7 @@ class Selection:
         return (
             (not self.backends or key.backend in self.backends)
             and (not self.directions or key.direction in self.directions)
+            and (self.keys is None or str(key) in self.keys)
             and (fnmatchcase(str(key), self.case) or fnmatchcase(key.case_id, self.case))
         )
 
@@ -83,6 +87,25 @@ def select(  # noqa: PLR0913 - one argument an option
         directions=_names("--direction", directions, DIRECTIONS),
         case=_glob(case),
     )
+
+
+def listed(path: Path) -> Selection:
+    """Read a file of keys.
+
+    Raises:
+        SelectionError: Unreadable, empty, or a key that no grid has.
+    """
+    try:
+        keys = frozenset(path.read_text(encoding="utf-8").split())
+    except (OSError, UnicodeDecodeError) as error:
+        raise SelectionError(f"--keys: {path}: cannot be read: {error}") from error
+    unknown = sorted(keys - {str(entry.key) for entry in entries()})
+    if unknown or not keys:
+        found = f"{len(unknown)} unknown, first {unknown[0]!r}" if unknown else "none"
+        raise SelectionError(
+            f"--keys: {path}: expected keys as `python -m perf list` prints them, found {found}"
+        )
+    return Selection(tags=tuple(TAGS), keys=keys)
 
 
 def _glob(case: str | None) -> str:

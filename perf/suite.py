@@ -3,9 +3,10 @@
 import json
 import os
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 import pytest
@@ -21,7 +22,7 @@ from perf.machine import machine
 from perf.measure import Setup
 from perf.records.schema import Environment, KeyRecord, Outcome, Session
 from perf.records.store import Record
-from perf.selection import Selection, SelectionError, select
+from perf.selection import Selection, SelectionError, listed, select
 from perf.timing.device import device_clock
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 BASELINES = ROOT / "baselines"
 JOURNAL = Path(".perf") / "journal.jsonl"
+AGAIN_JOURNAL = JOURNAL.with_name("journal-keys.jsonl")
+"""Of a run of listed keys, which another run may have started: that one's journal stays."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +42,25 @@ class Withheld:
     key: str
     item: pytest.Item
     reports: list[pytest.TestReport]
+
+
+@dataclass(kw_only=True)
+class Remeasured:
+    """What measuring again has cost."""
+
+    keys: set[str] = field(default_factory=set)
+    process_runs: int = 0
+    seconds: float = 0.0
+
+    def note(self, keys: Iterable[str], *, seconds: float) -> None:
+        """Add one process run."""
+        self.keys.update(keys)
+        self.process_runs += 1
+        self.seconds += seconds
+
+    def __str__(self) -> str:
+        keys, runs = len(self.keys), self.process_runs
+        return f"measured again in fresh processes: keys {keys}, process runs {runs}, {self.seconds:.0f} s"
 
 
 @dataclass(kw_only=True)
@@ -64,6 +86,7 @@ class Suite:
     runnable: list[Entry] = field(default_factory=list)
     withheld: list[Withheld] = field(default_factory=list)
     comparison: "Comparison | None" = None
+    remeasured: Remeasured = field(default_factory=Remeasured)
     wants_comparison: bool = False
 
     @property
@@ -112,6 +135,8 @@ class Suite:
         """
         option = self.config.getoption
         try:
+            if option("keys"):
+                return listed(Path(option("keys")))
             return select(
                 tags=default_tag or option("tags"),
                 default_tag="gate" if self.on_gpu else "smoke",
@@ -160,6 +185,11 @@ class Suite:
             gpu_state=GpuReader().state if self.on_gpu else None,
         )
 
+    def benchmarks(self) -> list[Any]:
+        """pytest-benchmark's own object of every key that was timed."""
+        host = self.config.pluginmanager.get_plugin("pytest-benchmark")
+        return [] if host is None else list(host.benchmarks)
+
     def repeat(self, key: str, *, folder: str) -> str:
         """The command that runs one key alone."""
         tags = " --tags full" if folder == "perf" else ""
@@ -167,7 +197,7 @@ class Suite:
 
     def journal(self, record: KeyRecord) -> None:
         """Keep a measured key on disk at once, so that a crash loses nothing."""
-        path = self.config.rootpath / JOURNAL
+        path = self.config.rootpath / (AGAIN_JOURNAL if self.config.getoption("keys") else JOURNAL)
         path.parent.mkdir(exist_ok=True)
         with path.open("a" if self.records else "w", encoding="ascii") as file:
             file.write(json.dumps(record.model_dump(mode="json")) + "\n")

@@ -42,6 +42,8 @@ def summary(reporter: "pytest.TerminalReporter", suite: "Suite") -> None:
         reporter.section("verdict", sep="-")
         for line in verdict_lines(suite.comparison, suite.base.session.environment, suite.environment):
             reporter.write_line(line)
+        if suite.remeasured.process_runs:
+            reporter.write_line(str(suite.remeasured))
     if suite.collected:
         reporter.write_line(counts(suite))
         for line in no_baseline(suite):

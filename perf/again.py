@@ -1,0 +1,92 @@
+"""Measuring again: undecided keys in fresh processes, until they are decided or the budget is spent."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from perf.baseline import samples
+from perf.compare import Comparison, Reason
+from perf.compare.thresholds import Budget
+from perf.process_run import measure_run
+from perf.records.schema import KeyRecord
+from perf.records.store import RecordError
+from perf.suite import Suite
+
+FOLDER = Path(".perf") / "again"
+
+
+class Decide(Protocol):
+    """Compare everything measured so far."""
+
+    def __call__(self, *, look: int, looks: int) -> Comparison:
+        """Args: which of how many comparisons this may become; the error level is shared by all."""
+
+
+def settle(suite: Suite, decide: Decide, budget: Budget, *, say: Callable[[str], None]) -> Comparison:
+    """Compare; while keys are undecided, measure them again and compare all of it again.
+
+    Args:
+        budget: How many comparisons at most, process runs before each, and seconds in all.
+        say: Takes a line of progress.
+    """
+    looks = 1 if suite.config.getoption("no_remeasure") else budget.looks
+    start_s = time.monotonic()
+    comparison = decide(look=1, looks=looks)
+    for look in range(2, looks + 1):
+        keys = [v.key for v in comparison.verdicts if v.reason is Reason.UNCLEAR]
+        if not keys or not _measured(suite, keys, budget, look=look, start_s=start_s, say=say):
+            break
+        comparison = decide(look=look, looks=looks)
+    return comparison
+
+
+def _measured(  # noqa: PLR0913 - one argument of each kind
+    suite: Suite, keys: list[str], budget: Budget, *, look: int, start_s: float, say: Callable[[str], None]
+) -> bool:
+    """Take the process runs of one look; False when the budget or a process run ended it."""
+    for number in range(1, budget.processes_per_look + 1):
+        spent_s = time.monotonic() - start_s
+        if spent_s > budget.seconds:
+            say(f"the budget of {budget.seconds:.0f} s is spent: {len(keys)} of the keys stay undecided")
+            return False
+        say(
+            f"undecided: {len(keys)}; measuring again, look {look} of {budget.looks}, "
+            f"process run {number} of {budget.processes_per_look} ({spent_s:.0f} s so far)"
+        )
+        try:
+            found = _process_run(suite, keys, name=f"look-{look}-run-{number}")
+        except RecordError as error:
+            say(f"measuring again stopped: {error}")
+            return False
+        suite.remeasured.note(keys, seconds=time.monotonic() - start_s - spent_s)
+        for key, record in found.items():
+            _add(suite, key, record)
+    return True
+
+
+def _process_run(suite: Suite, keys: list[str], *, name: str) -> dict[str, KeyRecord]:
+    folder = suite.config.rootpath / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    listed = folder / "keys.txt"
+    listed.write_text("\n".join(keys) + "\n", encoding="ascii")
+    option = suite.config.getoption
+    arguments = [
+        f"--keys={listed}",
+        f"--clock={suite.clock}",
+        f"--l2={option('l2')}",
+        f"--seed={option('seed')}",
+    ]
+    arguments += [f"-p{plugin}" for plugin in suite.config.option.plugins]
+    return measure_run(folder / f"{name}.json", arguments, log=folder / f"{name}.txt").keys
+
+
+def _add(suite: Suite, key: str, record: KeyRecord) -> None:
+    """Put the process runs of a key together, in our record and in pytest-benchmark's table and file."""
+    old = suite.records[key]
+    merged = old.model_copy(update={"processes": [*old.processes, *record.processes]})
+    suite.records[key] = merged
+    for benchmark in suite.benchmarks():
+        if benchmark.fullname == key:
+            benchmark.extra_info["perf"] = merged.model_dump(mode="json")
+            benchmark.stats = samples(merged)

@@ -1,0 +1,37 @@
+"""One process run: ``pytest perf`` in a fresh interpreter, and the record that it leaves."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from perf.records.store import Record, RecordError, load
+
+ROOT = Path(__file__).parent.parent
+
+
+def measure_run(path: Path, arguments: Sequence[str], *, log: Path | None = None) -> Record:
+    """Measure once in a fresh process.
+
+    Args:
+        path: Where the process writes its record.
+        arguments: Options of ``pytest perf``: keys, clock, seed.
+        log: Takes what the process prints; None shows it.
+
+    Raises:
+        RecordError: The process failed or left no usable record.
+    """
+    command = [sys.executable, "-m", "pytest", "perf", "-q", "--no-header", "-p", "no:cacheprovider"]
+    command += [f"--benchmark-json={path.resolve()}", *arguments]
+    if log is None:
+        status = subprocess.run(command, check=False, cwd=ROOT).returncode  # noqa: S603 - this interpreter
+    else:
+        with log.open("wb") as out:
+            status = subprocess.run(  # noqa: S603 - this interpreter
+                command, check=False, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT
+            ).returncode
+    if status != 0:
+        text = f"signal {-status}" if status < 0 else f"exit status {status}"
+        told = f"; it printed {log}" if log else ""
+        raise RecordError(f"a process run ended with {text}{told}")
+    return load(path)
