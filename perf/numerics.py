@@ -35,8 +35,8 @@ class Published:
     rtol: float
 
 
-A2 = Published(source="JAX attention codelab, float32", atol=1e-3, rtol=0)
-A3 = Published(source="JAX attention codelab, bfloat16 against XLA", atol=1e-2, rtol=0)
+A2 = Published(source="JAX attention codelab, float32", atol=1e-3, rtol=0.0)
+A3 = Published(source="JAX attention codelab, bfloat16 against XLA", atol=1e-2, rtol=0.0)
 C2 = Published(source="cuDNN front end's SDPA example, float16", atol=5e-3, rtol=3e-3)
 
 
