@@ -6,7 +6,7 @@ many trials as wanted.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -29,6 +29,10 @@ class Design:
     base_runs: int
     looks: tuple[int, ...]
     same_machine: bool = True
+
+    def within(self, head_runs: int) -> "Design":
+        """The same with no more process runs of the head than there are."""
+        return replace(self, looks=tuple(look for look in self.looks if look <= head_runs))
 
 
 STORED = Design(name="1 run, stored baseline of 5", base_runs=5, looks=(1, 3, 5))
