@@ -1,7 +1,7 @@
 """Measuring again: undecided keys in fresh processes, until they are decided or the budget is spent."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
 
@@ -9,8 +9,8 @@ from perf.baseline import samples
 from perf.compare import Comparison, Reason
 from perf.compare.thresholds import Budget
 from perf.process_run import measure_run
-from perf.records.schema import KeyRecord
-from perf.records.store import RecordError
+from perf.records.schema import KeyRecord, Outcome
+from perf.records.store import Record, RecordError
 from perf.suite import Suite
 
 FOLDER = Path(".perf") / "again"
@@ -55,17 +55,19 @@ def _measured(  # noqa: PLR0913 - one argument of each kind
             f"process run {number} of {budget.processes_per_look} ({spent_s:.0f} s so far)"
         )
         try:
-            found = _process_run(suite, keys, name=f"look-{look}-run-{number}")
+            record = _process_run(suite, keys, name=f"look-{look}-run-{number}")
         except RecordError as error:
             say(f"measuring again stopped: {error}")
             return False
         suite.remeasured.note(keys, seconds=time.monotonic() - start_s - spent_s)
-        for key, record in found.items():
-            _add(suite, key, record)
+        _lose(suite, [o for o in record.session.outcomes if o.outcome != "measured"], say)
+        keys = [key for key in keys if key in record.keys]
+        for key in keys:
+            _add(suite, key, record.keys[key])
     return True
 
 
-def _process_run(suite: Suite, keys: list[str], *, name: str) -> dict[str, KeyRecord]:
+def _process_run(suite: Suite, keys: list[str], *, name: str) -> Record:
     folder = suite.config.rootpath / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     listed = folder / "keys.txt"
@@ -78,7 +80,18 @@ def _process_run(suite: Suite, keys: list[str], *, name: str) -> dict[str, KeyRe
         f"--seed={option('seed')}",
     ]
     arguments += [f"-p{plugin}" for plugin in suite.config.option.plugins]
-    return measure_run(folder / f"{name}.json", arguments, log=folder / f"{name}.txt").keys
+    return measure_run(folder / f"{name}.json", arguments, log=folder / f"{name}.txt")
+
+
+def _lose(suite: Suite, outcomes: Iterable[Outcome], say: Callable[[str], None]) -> None:
+    """A key that passed its check at first and fails in a fresh process has no time."""
+    for outcome in outcomes:
+        say(f"{outcome.key}: measured at first, {outcome.outcome} in a fresh process: {outcome.text}")
+        suite.outcomes[outcome.key] = outcome
+        del suite.records[outcome.key]
+        for benchmark in suite.benchmarks():
+            if benchmark.fullname == outcome.key:
+                benchmark.has_error = True
 
 
 def _add(suite: Suite, key: str, record: KeyRecord) -> None:

@@ -1,5 +1,7 @@
 """Our part of pytest's output: the header, the table of measured keys, the verdicts and the counts."""
 
+import os
+import sys
 from collections import Counter
 from statistics import median, pstdev
 from typing import TYPE_CHECKING
@@ -105,11 +107,17 @@ def counts(suite: "Suite") -> str:
     return ", ".join(parts)
 
 
+def _python() -> str:
+    """This interpreter, as it can be typed here."""
+    own = os.path.relpath(sys.executable)
+    return sys.executable if own.startswith("..") else own
+
+
 def no_baseline(suite: "Suite") -> list[str]:
     """What to say when a comparison was asked for and there is nothing to compare with."""
     if suite.comparison or not suite.wants_comparison:
         return []
     return [
         f"NOTHING WAS COMPARED: there is no baseline for {suite.environment.slug}.",
-        "Make one from five fresh process runs: python -m perf baseline record --runs 5",
+        f"Make one from five fresh process runs: {_python()} -m perf baseline record --runs 5",
     ]

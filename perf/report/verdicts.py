@@ -1,8 +1,8 @@
 """The verdict section: regressions first, then improvements, then what else was found, then the counts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from perf.compare import Comparison, Kind, Reason, Verdict
+from perf.compare import Code, Comparison, Kind, Reason, Verdict
 from perf.environment import difference, portable
 from perf.records.schema import Environment
 from perf.report.table import table
@@ -33,10 +33,23 @@ def environment_lines(base: Environment, head: Environment) -> list[str]:
     return [f"{d.field}: {d.a or 'none'} → {d.b or 'none'}" for d in changed]
 
 
-def finding_lines(verdicts: Iterable[Verdict]) -> list[str]:
-    """What the exact comparisons found, failures first."""
-    found = [(not f.fails, f"{v.key}: {f.text}") for v in verdicts for f in v.findings]
-    return [text for _, text in sorted(found)]
+def finding_lines(verdicts: Sequence[Verdict]) -> list[str]:
+    """What the exact comparisons found, failures first; other kernels at the same speed are only counted."""
+    told = [
+        (not f.fails, f"{v.key}: {f.text}")
+        for v in verdicts
+        for f in v.findings
+        if f.code is not Code.KERNELS
+    ]
+    quiet = [
+        v.key for v in verdicts if v.verdict in QUIET and any(f.code is Code.KERNELS for f in v.findings)
+    ]
+    lines = [text for _, text in sorted(told)]
+    if quiet:
+        lines.append(
+            f"other kernels at the same speed: {len(quiet)}, such as {quiet[0]} (--explain names them)"
+        )
+    return lines
 
 
 def count_line(comparison: Comparison) -> str:
@@ -48,7 +61,7 @@ def count_line(comparison: Comparison) -> str:
 
 def _row(verdict: Verdict) -> tuple[str, ...]:
     return (
-        "SLOWER" if verdict.verdict is Kind.SLOWER else verdict.verdict.value,
+        _label(verdict),
         verdict.key,
         _time(verdict.base_s),
         _time(verdict.head_s),
@@ -58,14 +71,27 @@ def _row(verdict: Verdict) -> tuple[str, ...]:
     )
 
 
+def _label(verdict: Verdict) -> str:
+    """The verdict, or what became of a key without a time; capitals when it fails the run."""
+    lost = verdict.verdict is Kind.UNKNOWN and verdict.fails
+    label = verdict.reason.value if lost else verdict.verdict.value
+    return label.upper() if verdict.fails else label
+
+
 def _time(value_s: float | None) -> str:
     return "–" if value_s is None else seconds(value_s)
 
 
 def _reason(verdict: Verdict) -> str:
     if verdict.change is None or verdict.reason is Reason.WHOLE_SHIFT:
-        return verdict.text
-    if verdict.kernels_base == verdict.kernels_head:
+        return verdict.text.splitlines()[0]
+    old, new = (_kernels(names) for names in (verdict.kernels_base, verdict.kernels_head))
+    if old == new:
         return verdict.reason.value
-    old, new = (" ".join(map(kernel_name, k)) for k in (verdict.kernels_base, verdict.kernels_head))
-    return f"{verdict.reason.value}, other kernels: {old} → {new}"
+    gone, come = ([name for name in a if name not in b] for a, b in ((old, new), (new, old)))
+    return f"{verdict.reason.value}; ran {', '.join(come) or 'fewer'} instead of {', '.join(gone) or 'fewer'}"
+
+
+def _kernels(names: Iterable[str]) -> list[str]:
+    """Each kernel once; memory sets and copies are left out."""
+    return list(dict.fromkeys(kernel_name(name) for name in names if not name.startswith("[")))
