@@ -77,7 +77,7 @@ def plot(rows: Iterable[Row], path: Path) -> None:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ValueError("a plot needs matplotlib: pip install 'attention-perf[plot]'") from error
-    figure = Figure(figsize=(10, 6), layout="constrained")
+    figure = Figure(figsize=(9, 9), layout="constrained")
     axes = figure.subplots()
     for row in rows:
         ours = row.setting.rule == OURS
@@ -88,5 +88,5 @@ def plot(rows: Iterable[Row], path: Path) -> None:
         axes.plot(sizes, found, "o-" if ours else ".--", lw=2 if ours else 1, label=f"{name} ({false})")
     axes.set(xscale="log", xlabel="planted slow-down of fused kernels, %", ylabel="found, share of keys")
     axes.set_xticks([size * 100 for size in PLANTED], [f"{size * 100:g}" for size in PLANTED])
-    axes.legend(fontsize=6)
+    figure.legend(fontsize=6, loc="outside lower center", ncols=2)
     figure.savefig(path)

@@ -14,7 +14,7 @@ from perf.compare.shift import machine_offset, whole_shift
 from perf.compare.spread import Spread, estimate
 from perf.compare.thresholds import BackendClass, Thresholds
 from perf.compare.verdict import Code, Comparison, Finding, Kind, Reason, Verdict, WholeShift
-from perf.compare.wording import Seen, sentence
+from perf.compare.wording import Seen, relative, sentence
 from perf.records.schema import KeyRecord, Outcome
 
 
@@ -145,9 +145,9 @@ def _verdict(analysis: Analysis, row: int) -> Verdict:
     found = findings(base, head, analysis.plan.thresholds)
     kind, reason = _kind(analysis, row)
     seen = Seen(
-        change=float(np.expm1(decision.change[row])),
-        noise=float(np.expm1(decision.noise[row])),
-        detectable=float(np.expm1(_detectable(analysis, row))),
+        change=relative(decision.change[row]),
+        noise=relative(decision.noise[row]),
+        detectable=relative(_detectable(analysis, row)),
         base_s=float(np.exp(analysis.base.centre[row])),
         head_s=float(np.exp(analysis.head.centre[row])),
     )

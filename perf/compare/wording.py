@@ -1,5 +1,6 @@
 """Numbers as people read them: times, changes, and one sentence a verdict."""
 
+import math
 from dataclasses import dataclass
 
 from perf.compare.verdict import Kind, Reason
@@ -18,6 +19,15 @@ class Seen:
     head_s: float
     noise: float
     detectable: float
+
+
+_MOST = 700.0
+"""Logarithm of the largest ratio that is told apart; a float ends at 709."""
+
+
+def relative(log_ratio: float) -> float:
+    """``ratio - 1`` from the logarithm of a ratio, finite for any two times."""
+    return math.expm1(min(log_ratio, _MOST))
 
 
 def time_text(seconds: float) -> str:

@@ -15,7 +15,7 @@ from perf.compare.pairing import CompareError
 from perf.compare.samples import LOW
 from perf.compare.sides import Question
 from perf.compare.spread import Spread
-from perf.compare.wording import change_text, percent, time_text
+from perf.compare.wording import change_text, percent, relative, time_text
 from perf.records.schema import KeyRecord, ProcessRun
 from perf.report.units import kernel_name
 
@@ -79,16 +79,16 @@ def _steps(analysis: Analysis, row: int, verdict: Verdict) -> Iterator[str]:
 
 
 def _size(log_ratio: float) -> str:
-    return percent(float(np.expm1(log_ratio)))
+    return percent(relative(log_ratio))
 
 
 def _change(analysis: Analysis, row: int) -> str:
     change, offset = analysis.decision.change[row], analysis.decision.offset[row]
-    text = f"Change: {change_text(float(np.expm1(change)))}, the ratio of {_statistic(analysis, row)}."
+    text = f"Change: {change_text(relative(change))}, the ratio of {_statistic(analysis, row)}."
     if offset:
         text += (
-            f" All keys of its kind share {change_text(float(np.expm1(offset)))}; "
-            f"its own part is {change_text(float(np.expm1(change - offset)))}."
+            f" All keys of its kind share {change_text(relative(offset))}; "
+            f"its own part is {change_text(relative(change - offset))}."
         )
     return text
 
