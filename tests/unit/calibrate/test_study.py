@@ -35,7 +35,8 @@ def thresholds() -> Thresholds:
 def one_trial(recordings: Any, draw: Any = real, design: Any = STORED) -> Trial:
     """The first trial of a design on the ten processes."""
     ten = recordings[1]
-    return next(draw(ten, ten, design, rng=np.random.default_rng(0), count=1))
+    trial: Trial = next(draw(ten, ten, design, rng=np.random.default_rng(0), count=1))
+    return trial
 
 
 def test_real_splits_share_no_process(recordings: Any) -> None:
@@ -82,7 +83,9 @@ def test_share() -> None:
     """A share knows its exact interval: none of 3,000 is at most 0.12 %."""
     share = Share()
     share.add(0, 3000)
-    assert share.interval == (0.0, pytest.approx(0.00123, abs=1e-5))
+    low, high = share.interval
+    assert low == 0
+    assert high == pytest.approx(0.00123, abs=1e-5)
     assert Share().text == "–"
 
 

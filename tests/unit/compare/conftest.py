@@ -177,7 +177,7 @@ def write(tmp_path: Path) -> Writer:
             for key in changed.pop("failed", [])
         ]
         session = Session(
-            schema=1,
+            schema_=1,
             kind=changed.pop("kind", "run"),
             partial=changed.pop("partial", None),
             environment=environment(**changed),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from perf.compare import Code, CompareError, Kind, Reason
-from perf.records.schema import Error, Kernel, Method, Metric, Outcome
+from perf.records.schema import Error, Kernel, Method, Metric, Outcome, OutcomeKind
 
 MIB = 1 << 20
 
@@ -137,7 +137,7 @@ def test_what_is_measured_otherwise_is_unknown(make: Any, judge: Any, changed: A
     assert comparison.exit_code == 3
 
 
-def gone(judge: Any, make: Any, outcome: str | None, **options: Any) -> Any:
+def gone(judge: Any, make: Any, outcome: OutcomeKind | None, **options: Any) -> Any:
     """The verdict on a key that the head has no time of, beside one that it has."""
     key = "jax_cudnn/forward/gone"
     outcomes = {key: Outcome(key=key, outcome=outcome, code="x", text="y")} if outcome else {}
@@ -156,7 +156,7 @@ def gone(judge: Any, make: Any, outcome: str | None, **options: Any) -> Any:
     ],
 )
 def test_a_key_that_has_no_time_any_more(
-    make: Any, judge: Any, outcome: str | None, reason: Reason, code: int
+    make: Any, judge: Any, outcome: OutcomeKind | None, reason: Reason, code: int
 ) -> None:
     """A vanished key, lost support and a failed check fail the run; a reviewed known failure does not."""
     comparison, verdict = gone(judge, make, outcome)

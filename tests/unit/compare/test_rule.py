@@ -100,7 +100,7 @@ def test_samples_at_full_clock_decide_where_it_was_held_back(make: Any, judge: A
     def limited(name: str, factor: float, at: int) -> KeyRecord:
         rng = np.random.default_rng(at)
         gpu = GpuState(sm_hz=1.7e9, celsius=60.0, watt=700.0, throttle=["power-cap"])
-        record = make.key(name, middle_s=1e-3 * factor, at=at, gpu=gpu)
+        record: KeyRecord = make.key(name, middle_s=1e-3 * factor, at=at, gpu=gpu)
         runs = [
             run.model_copy(
                 update={
