@@ -6,6 +6,7 @@ Tags: ``smoke`` (seconds, also on a CPU) is part of ``gate`` (the release gate),
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 from perf.cases import DIRECTIONS, AttentionCase, Direction, Dtype, Key, Mask
@@ -328,6 +329,7 @@ def _rows() -> Iterator[tuple[Key, AttentionCase, Grid]]:
             yield Key(backend=backend, direction=direction, case_id=case.id), case, grid
 
 
+@cache
 def entries() -> tuple[Entry, ...]:
     """Every key once, in the order of its first grid; a key of several grids has all their tags."""
     found: dict[Key, Entry] = {}

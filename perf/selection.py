@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 from perf.cases import DIRECTIONS, Key
 from perf.grids import TAGS, Entry, entries
+from perf.records.schema import Selected
 
 
 class SelectionError(ValueError):
@@ -28,6 +30,27 @@ class Selection:
     directions: tuple[str, ...] = ()
     case: str = "*"
     keys: frozenset[str] | None = None
+
+    @classmethod
+    def of(cls, selected: Selected) -> "Selection":
+        """What a record says that it was asked for."""
+        return cls(
+            tags=tuple(selected.tags),
+            backends=tuple(selected.backends),
+            directions=tuple(selected.directions),
+            case=selected.case,
+            keys=None if selected.keys is None else frozenset(selected.keys),
+        )
+
+    def stored(self) -> Selected:
+        """The same for a record."""
+        return Selected(
+            tags=list(self.tags),
+            backends=list(self.backends),
+            directions=list(self.directions),
+            case=self.case,
+            keys=None if self.keys is None else sorted(self.keys),
+        )
 
     def entries(self) -> tuple[Entry, ...]:
         """The selected keys in the order of the grids.
@@ -60,8 +83,12 @@ class Selection:
         """
         backend, direction, case_id = key.split("/")
         parsed = Key(backend=backend, direction=direction, case_id=case_id)  # type: ignore[arg-type]  # only compared
-        known = {e.key: e.tags for e in entries()}
-        return self.names(parsed) and bool(known.get(parsed, set(self.tags)) & set(self.tags))
+        return self.names(parsed) and bool(_tags().get(parsed, set(self.tags)) & set(self.tags))
+
+
+@cache
+def _tags() -> dict[Key, frozenset[str]]:
+    return {entry.key: entry.tags for entry in entries()}
 
 
 def select(  # noqa: PLR0913 - one argument an option

@@ -213,6 +213,7 @@ class Suite:
             partial="; ".join(reasons) or None,
             environment=environment(after_run=True),
             outcomes=list(self.outcomes.values()),
+            selected=self.selection().stored(),
         )
 
 

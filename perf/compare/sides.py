@@ -14,6 +14,7 @@ from perf.compare.verdict import Comparison
 from perf.environment import machine_info
 from perf.records.schema import Environment, KeyRecord, Outcome, ProcessRun
 from perf.records.store import Record, load
+from perf.selection import Selection
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,10 +138,19 @@ class Question:
     head: FileSide
     thresholds: Thresholds
 
+    @property
+    def asked(self) -> tuple[KeyRecord, ...]:
+        """The base's keys that some file of the head was asked for; the others are no loss."""
+        stored = [file.session.selected for file in self.head.files]
+        selections = [Selection.of(selected) for selected in stored if selected]
+        if len(selections) < len(stored):
+            return self.base.records
+        return tuple(r for r in self.base.records if any(s.asks_for(r.key) for s in selections))
+
     def comparison(self) -> Comparison:
-        """Judge all keys."""
+        """Judge all keys that the head was asked for."""
         return compare(
-            self.base.records,
+            self.asked,
             self.head.records,
             thresholds=self.thresholds,
             base_machine=self.base.machine,
@@ -160,7 +170,7 @@ class Question:
     def pairing(self) -> Pairing:
         """Which keys are on both sides, and what the others mean."""
         return pair(
-            self.base.records,
+            self.asked,
             self.head.records,
             head_outcomes=self.head_outcomes,
             head_partial=not self.head.complete,
@@ -199,7 +209,14 @@ def warnings(question: Question) -> list[str]:
         *(f"partial run, keys missing from it are no losses: {text}" for text in question.head.partial),
         *(f"partial base, keys missing from it are not compared: {text}" for text in question.base.partial),
         *_other_machine(question.base, question.head),
+        *_not_asked(question),
     ]
+
+
+def _not_asked(question: Question) -> Iterator[str]:
+    left = len(question.base.records) - len(question.asked)
+    if left:
+        yield f"the head was asked for fewer keys: {left} keys of the base are left out"
 
 
 def _swapped(base: FileSide, head: FileSide) -> Iterator[str]:

@@ -144,6 +144,16 @@ class Outcome(Model):
     text: str
 
 
+class Selected(Model):
+    """What the options of a run asked for; empty lists mean all, ``keys`` stands alone."""
+
+    tags: list[str]
+    backends: list[str]
+    directions: list[str]
+    case: str
+    keys: list[str] | None
+
+
 class Acceptance(Model):
     """Who approved a baseline, when and why."""
 
@@ -163,4 +173,6 @@ class Session(Model):
     """Why the file does not hold everything that was selected; None when it does."""
     environment: Environment
     outcomes: list[Outcome]
+    selected: Selected | None = None
+    """What was asked for, so that a key that was not is no loss; None when everything was."""
     acceptance: Acceptance | None = None

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_generated_parts_are_fresh(name: str) -> None:
-    """Options, tags, backends and grids in the documents are those of the code: else `python -m perf docs`."""
+    """Options, tags, backends and grids in the documents are those of the code."""
     text = (ROOT / name).read_text(encoding="utf-8")
     assert rewritten(text) == text
 
