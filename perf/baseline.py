@@ -49,14 +49,24 @@ def pooled(records: Sequence[Record], *, reason: str) -> dict[str, Any]:
     """
     first = records[0]
     _refuse_unfit(records)
-    benchmarks = [_pooled_benchmark(first, key, records) for key in first.keys]
-    acceptance = Acceptance(by=approver(), at=datetime.now(UTC).isoformat(timespec="seconds"), reason=reason)
+    return baseline(first, [_merged(key, records) for key in first.keys], accepted_now(reason))
+
+
+def accepted_now(reason: str) -> Acceptance:
+    """Approval by this user at this time."""
+    return Acceptance(by=approver(), at=datetime.now(UTC).isoformat(timespec="seconds"), reason=reason)
+
+
+def baseline(first: Record, keys: Sequence[KeyRecord], acceptance: Acceptance) -> dict[str, Any]:
+    """A baseline's content: one record's session, and keys whose process runs are pooled.
+
+    Args:
+        first: Gives everything that is not a number; it has every key.
+    """
     here = portable(first.session.environment)
-    session = first.session.model_copy(
-        update={"kind": "baseline", "acceptance": acceptance, "environment": here}
-    )
-    fields = session.model_dump(mode="json", by_alias=True)
-    return {**first.raw, "benchmarks": benchmarks, "perf": fields}
+    changed = {"kind": "baseline", "acceptance": acceptance, "environment": here}
+    session = first.session.model_copy(update=changed).model_dump(mode="json", by_alias=True)
+    return {**first.raw, "benchmarks": [entry(first, key) for key in keys], "perf": session}
 
 
 def approver() -> str:
@@ -91,13 +101,17 @@ def stack(record: Record) -> dict[str, Any]:
     return record.session.environment.model_dump(exclude={"libraries"})
 
 
-def _pooled_benchmark(first: Record, key: str, records: Sequence[Record]) -> dict[str, Any]:
-    old = next(b for b in first.raw["benchmarks"] if b["extra_info"]["perf"]["key"] == key)
+def _merged(key: str, records: Sequence[Record]) -> KeyRecord:
     runs = [run for record in records for run in record.keys[key].processes]
-    merged = first.keys[key].model_copy(update={"processes": runs})
-    pooled = samples(merged)
+    return records[0].keys[key].model_copy(update={"processes": runs})
+
+
+def entry(source: Record, key: KeyRecord) -> dict[str, Any]:
+    """pytest-benchmark's entry of a key, with the statistics of all its process runs."""
+    old = next(b for b in source.raw["benchmarks"] if b["extra_info"]["perf"]["key"] == key.key)
+    pooled = samples(key)
     stats = old["stats"] | {**pooled.as_dict(), "data": list(pooled.data)}
-    extra_info = old["extra_info"] | {"perf": merged.model_dump(mode="json")}
+    extra_info = old["extra_info"] | {"perf": key.model_dump(mode="json")}
     return {**old, "stats": stats, "extra_info": extra_info}
 
 

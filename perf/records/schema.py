@@ -154,12 +154,31 @@ class Selected(Model):
     keys: list[str] | None
 
 
+class Step(Model):
+    """One key whose time an acceptance changed on purpose: history starts anew there."""
+
+    key: str
+    before_s: Seconds
+    after_s: Seconds
+
+
 class Acceptance(Model):
-    """Who approved a baseline, when and why."""
+    """Who approved a baseline, when and why.
+
+    Args:
+        replaces: File name of the baseline that was in force; None for the first.
+        only: Glob of the keys that were accepted; the others are those of the replaced baseline.
+        stack: What differs from the replaced baseline's environment, a line each.
+        steps: Every accepted key that both have, with the medians of its process runs' medians.
+    """
 
     by: str
     at: str
     reason: str
+    replaces: str | None = None
+    only: str | None = None
+    stack: list[str] = Field(default_factory=list)
+    steps: list[Step] = Field(default_factory=list)
 
 
 class Session(Model):
