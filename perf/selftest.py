@@ -16,7 +16,7 @@ from perf.records.schema import KeyRecord
 from perf.records.store import RecordError
 
 PLANTED = 4.0
-"""The planted slow-down, in changes that must not be called same (``same_within``): a healthy machine shows it."""
+"""The planted slow-down, in changes that must not be called same: a healthy machine shows it."""
 
 LEAST_FOUND = 0.95
 
