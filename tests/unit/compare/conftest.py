@@ -35,12 +35,20 @@ class Maker:
 
     seed: int = 0
 
-    def run(self, middle_s: float, *, at: float = 0.0, samples: int = 30, **changed: Any) -> ProcessRun:
+    def run(
+        self,
+        middle_s: float,
+        *,
+        at: float = 0.0,
+        samples: int = 30,
+        scatter: float = 0.002,
+        **changed: Any,
+    ) -> ProcessRun:
         """One process run around a median; ``changed`` replaces fields."""
         rng = np.random.default_rng([self.seed, int(at)])
-        scatter = rng.normal(0, 0.002, samples)
-        scatter -= np.median(scatter)
-        data_s = [float(value) for value in middle_s * np.exp(scatter)]
+        around = rng.normal(0, scatter, samples)
+        around -= np.median(around)
+        data_s = [float(value) for value in middle_s * np.exp(around)]
         fields: dict[str, Any] = {
             "data_s": data_s,
             "wall_s": [value + 3e-5 for value in data_s],

@@ -38,6 +38,13 @@ def test_memory_growth_needs_both_limits(make: Any, judge: Any, before: int, aft
     assert (Code.MEMORY in codes(verdict)) is fails
 
 
+def test_memory_that_the_base_has_used_before_is_no_growth(make: Any, judge: Any) -> None:
+    """Where process runs of the base differ, its largest need counts."""
+    base, head = make.key(), make.key(temp_bytes=100 * MIB, at=50)
+    runs = [*base.processes[:4], base.processes[4].model_copy(update={"temp_bytes": 100 * MIB})]
+    assert not only(judge, base.model_copy(update={"processes": runs}), head).fails
+
+
 def test_fused_to_unfused_fails_with_both_names(make: Any, judge: Any) -> None:
     """A fused kernel that is gone fails even where the time is the same, and the sentence names both."""
     head = make.key(kernels=[Kernel(name="gemm_fusion_dot", s=1e-4)], at=50)

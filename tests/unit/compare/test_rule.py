@@ -86,12 +86,42 @@ def test_below_interest_is_same(make: Any, judge: Any) -> None:
 
 
 def test_microseconds_floor(make: Any, judge: Any, thresholds: Any) -> None:
-    """A change above the relative interest but below the floor in microseconds is never a slow-down."""
-    limit = thresholds.for_key("jax_cudnn/forward/a", backend="jax_cudnn", clock="device").floor_us
-    base = make.keys()
-    short = [slowed(record, 0.8e-6 * limit / 0.02 / record.processes[0].data_s[0]) for record in base]
-    head = [*short[1:], slowed(short[0], 1.02)]
-    assert by_key(judge(short, head))[short[0].key].verdict is not Kind.SLOWER
+    """Ten per cent of 50 to 400 microseconds count only above the floor in microseconds."""
+    base, head = make.keys(), make.keys(at=50)
+    head[3] = slowed(head[3], 1.1)
+    for floor_us, kind in ((5.0, Kind.SLOWER), (20.0, Kind.SAME)):
+        classes = [c.model_copy(update={"floor_us": floor_us}) for c in thresholds.classes]
+        changed = thresholds.model_copy(update={"classes": classes})
+        found = by_key(judge(base, head, thresholds=changed))[head[3].key].verdict
+        assert (found is Kind.SLOWER) is (kind is Kind.SLOWER)
+
+
+def test_a_clock_step_is_noise(make: Any, judge: Any) -> None:
+    """Of times of 3 microseconds a clock that shows 32 nanoseconds tells no change of one per cent."""
+    factors = [1.0] * 40
+    base, head = (make.key(middle_s=3e-6, factors=factors, scatter=0.0, at=at) for at in (0, 50))
+    assert judge([base], [head]).verdicts[0].noise > 0.032 / 3
+
+
+def test_uneven_samples_are_noise(make: Any, judge: Any) -> None:
+    """Samples that scatter by 5 % leave a median of 30 uncertain, even where process runs agree."""
+    base, head = (make.key(factors=[1.0] * 5, scatter=0.05, at=at) for at in (0, 50))
+    assert judge([base], [head]).verdicts[0].noise > 0.02
+
+
+def test_a_suspicious_change_is_never_same(make: Any, judge: Any) -> None:
+    """Six per cent in four of five runs of a compiled key, far above its noise, is measured again."""
+    base = [make.key(f"jax_xla/forward/{n}") for n in range(10)]
+    head = [make.key(f"jax_xla/forward/{n}", at=50) for n in range(10)]
+    head[0] = make.key(head[0].key, factors=(1.06, 1.061, 1.06, 1.0595, 0.9985), at=50)
+    assert by_key(judge(base, head))[head[0].key].verdict is Kind.UNDECIDED
+
+
+def test_a_key_that_stayed_is_not_faster_than_its_machine(make: Any, judge: Any) -> None:
+    """Where all keys lose 3 %, a key that loses a half is no improvement."""
+    base, head = make.keys(1000), make.keys(1000, factor=1.03, at=50)
+    head[7] = slowed(head[7], 1.005 / 1.03)
+    assert by_key(judge(base, head))[head[7].key].verdict is Kind.UNDECIDED
 
 
 def test_samples_at_full_clock_decide_where_it_was_held_back(make: Any, judge: Any) -> None:
