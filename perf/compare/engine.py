@@ -158,6 +158,7 @@ def _verdict(analysis: Analysis, row: int) -> Verdict:
         text=_with_findings(sentence(kind, reason, seen), found),
         fails=kind is Kind.SLOWER or any(finding.fails for finding in found),
         change=seen.change,
+        shared=relative(decision.offset[row]),
         noise=seen.noise,
         base_s=seen.base_s,
         head_s=seen.head_s,

@@ -89,7 +89,7 @@ class Verdict:
 
     Args:
         change: head/base - 1; None when the times were not compared.
-        shared: Part of the change that all keys share (another machine) and that is not held against this one.
+        shared: Part of the change that all keys share (another machine); not held against this one.
         noise: The change that chance alone makes at this run's level, relative.
         base_s: Median of the process runs' medians.
         minimum_detectable: The smallest slow-down that is found 95 times in 100, relative.

@@ -85,11 +85,15 @@ def _time(value_s: float | None) -> str:
 def _reason(verdict: Verdict) -> str:
     if verdict.change is None or verdict.reason is Reason.WHOLE_SHIFT:
         return verdict.text.splitlines()[0]
+    reason = verdict.reason.value
+    if verdict.shared:
+        own = (1 + verdict.change) / (1 + verdict.shared) - 1
+        reason += f", {percent(own, signed=True)} beside what all share"
     old, new = (_kernels(names) for names in (verdict.kernels_base, verdict.kernels_head))
     if old == new:
-        return verdict.reason.value
+        return reason
     gone, come = ([name for name in a if name not in b] for a, b in ((old, new), (new, old)))
-    return f"{verdict.reason.value}; ran {', '.join(come) or 'fewer'} instead of {', '.join(gone) or 'fewer'}"
+    return f"{reason}; ran {', '.join(come) or 'fewer'} instead of {', '.join(gone) or 'fewer'}"
 
 
 def _kernels(names: Iterable[str]) -> list[str]:
