@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from perf.backends import BY_NAME
 from perf.capability import Capability, Machine
 from perf.cases import AttentionCase, Direction
 from perf.environment import GpuReader, environment, gpus
+from perf.environment.doctor import examine
+from perf.environment.health import warnings
 from perf.grids import Entry
 from perf.known_failures import KnownFailure
 from perf.known_failures import load as load_known_failures
@@ -98,6 +101,11 @@ class Suite:
     def is_worker(self) -> bool:
         """Whether this process is one of pytest-xdist's."""
         return hasattr(self.config, "workerinput")
+
+    @cached_property
+    def spoilers(self) -> list[str]:
+        """What would spoil a measurement now: another process on the GPU, a throttled clock, two cuDNNs."""
+        return warnings(examine(after_run=False)) if self.on_gpu else []
 
     @property
     def clock(self) -> str:

@@ -28,7 +28,7 @@ def header(suite: "Suite") -> list[str]:
     lines = [f"attention: {here.slug}, {', '.join(stack)}, {suite.clock} clock"]
     if suite.base:
         lines.append(f"baseline: {suite.base.path}")
-    return lines
+    return [*lines, *(f"WARNING: {text}" for text in suite.spoilers)]
 
 
 def summary(reporter: "pytest.TerminalReporter", suite: "Suite") -> None:
