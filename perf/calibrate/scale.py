@@ -17,10 +17,11 @@ _KERNELS = [Kernel(name="sdpa_flash_fprop", s=1e-4)]
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """One size: seconds of the comparison alone, and the process's largest memory so far."""
+    """One size: seconds of the comparison alone, and the largest memory before and after it."""
 
     keys: int
     seconds: float
+    records_bytes: int
     peak_bytes: int
 
 
@@ -66,8 +67,12 @@ def timings(sizes: tuple[int, ...], thresholds: Thresholds) -> Iterator[Timing]:
     """Time a comparison of every size; sizes should grow, since memory is the largest so far."""
     for keys in sizes:
         base, head = made_up(keys, seed=1), made_up(keys, seed=2)
+        records_bytes = _peak_bytes()
         start_s = time.perf_counter()
         compare(base, head, thresholds=thresholds, base_machine="a", head_machine="a")
         seconds = time.perf_counter() - start_s
-        peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        yield Timing(keys=keys, seconds=seconds, peak_bytes=peak_bytes)
+        yield Timing(keys=keys, seconds=seconds, records_bytes=records_bytes, peak_bytes=_peak_bytes())
+
+
+def _peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux counts in KiB

@@ -32,7 +32,10 @@ def calibrate(arguments: argparse.Namespace) -> int:
         from perf.calibrate.scale import timings
 
         for timing in timings(SIZES, thresholds):
-            print(f"{timing.keys} keys: {timing.seconds:.2f} s, {timing.peak_bytes / 1e6:.0f} MB at most")
+            records, peak = timing.records_bytes / 1e6, timing.peak_bytes / 1e6
+            print(
+                f"{timing.keys} keys: {timing.seconds:.2f} s, {peak:.0f} MB at most, {records:.0f} MB before"
+            )
         return OK
     if arguments.data is None or arguments.trials < 1:
         raise ValueError("expected a folder of recordings, or --scale, and at least one trial")

@@ -4,7 +4,7 @@ Imports neither jax nor torch.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perf.compare.engine import Analysis, analyse, compare
@@ -194,11 +194,18 @@ def ask(base: Sequence[Path], head: Sequence[Path], *, thresholds: Thresholds) -
         RecordError: A file cannot be used.
         CompareError: The files of a side do not belong together, or the sides are of different GPUs.
     """
-    question = Question(base=read_side(base, "base"), head=read_side(head, "head"), thresholds=thresholds)
+    question = Question(
+        base=_lean(read_side(base, "base")), head=_lean(read_side(head, "head")), thresholds=thresholds
+    )
     slugs = question.base.environment.slug, question.head.environment.slug
     if slugs[0] != slugs[1]:
         raise CompareError(f"the base is from {slugs[0]}, the head from {slugs[1]}: they cannot be compared")
     return question
+
+
+def _lean(side: FileSide) -> FileSide:
+    """Without the files as they were written: half of the memory, and a comparison needs none of it."""
+    return replace(side, files=tuple(replace(file, raw={}) for file in side.files))
 
 
 def warnings(question: Question) -> list[str]:
