@@ -27,6 +27,8 @@ ORDERED = 0.95
 Where an unchanged program has two modes in different processes, medians move as far as the modes are apart,
 but some process runs of one side lie among the other's.
 """
+MARGIN = 2.0
+"""In units of `same_within`: a key that not even a full budget resolves so far is never called same."""
 POWER = 0.95
 """How often a change of the minimum detectable size is found."""
 
@@ -146,7 +148,7 @@ def decide(  # noqa: PLR0913  all that a decision depends on, and named
     detectable = np.maximum(noise, least) + width(1 - POWER, base.runs, head.runs)
     full = np.maximum(base.runs, plan.full_runs), np.maximum(head.runs, plan.full_runs)
     resolved = np.maximum(width(plan.alarm_at(plan.looks), *full), least) + width(1 - POWER, *full)
-    margin = np.maximum(limits.same_within, resolved)
+    margin = np.clip(resolved, limits.same_within, MARGIN * limits.same_within)
     missed = width(plan.miss, base.runs, head.runs)
     suspicious = width(plan.suspicion, base.runs, head.runs)
     agreement = ordered(base, head, offset)

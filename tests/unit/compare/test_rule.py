@@ -61,6 +61,14 @@ def test_one_run_of_three_per_cent_is_measured_again(make: Any, judge: Any) -> N
     assert comparison.exit_code == 3
 
 
+@pytest.mark.parametrize("runs", [(1, 1), (1, 5), (5, 1)])
+def test_few_runs_never_call_five_per_cent_same(make: Any, judge: Any, runs: tuple[int, int]) -> None:
+    """Too few process runs to see 5 % say so; they do not pass it as same."""
+    base, head = make.keys(runs=runs[0]), make.keys(runs=runs[1], at=50)
+    head[3] = slowed(head[3], 1.05)
+    assert by_key(judge(base, head))[head[3].key].verdict in {Kind.UNDECIDED, Kind.SLOWER}
+
+
 def test_a_single_run_finds_a_large_change(make: Any, judge: Any) -> None:
     """A factor of 1.5 needs no second opinion."""
     base, head = make.keys(), make.keys(runs=1, at=50)
