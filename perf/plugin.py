@@ -18,6 +18,7 @@ from perf.grids import Entry
 from perf.options import add_options
 from perf.records.schema import Outcome
 from perf.report import terminal
+from perf.selection import SelectionError
 from perf.suite import BASELINES, REFUSAL, SUITE, Suite, make_suite, pin_worker, suite_of
 
 
@@ -71,15 +72,25 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     mark = metafunc.definition.get_closest_marker("keys")
     wanted = mark.kwargs if mark else {}
-    entries = suite_of(metafunc.config).entries(default_tag=wanted.get("tag"))
+    suite = suite_of(metafunc.config)
+    try:
+        entries = suite.selection(default_tag=wanted.get("tag")).entries()
+    except SelectionError as error:
+        suite.nothing_selected, entries = str(error), ()
     chosen = [e for e in entries if wanted.get("direction") in (None, e.key.direction)]
     metafunc.parametrize("entry", chosen, ids=[str(e.key) for e in chosen])
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Group the items by case, shuffle the cases if asked, and attach clock and known failures."""
+    """Group the items by case, shuffle the cases if asked, and attach clock and known failures.
+
+    Raises:
+        pytest.UsageError: Nothing is selected.
+    """
     suite = suite_of(config)
+    if suite.nothing_selected:  # said here: an error while collecting would be a traceback for every file
+        raise pytest.UsageError(suite.nothing_selected)
     keyed = [item for item in items if _has_entry(item)]
     suite.asked_keys = {key_of(item) for item in keyed}
     order = list(dict.fromkeys(entry_of(item).key.case_id for item in keyed))
@@ -188,10 +199,18 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     session.exitstatus = release.exit_status(suite_of(session.config), exitstatus)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print our table, the verdicts and the counts after pytest-benchmark's own table."""
-    terminal.summary(terminalreporter, suite_of(terminalreporter.config))
+@pytest.hookimpl(wrapper=True)
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter,
+) -> Generator[None, object, object]:
+    """Print our table, the verdicts and the counts after pytest-benchmark's own table.
+
+    Also when that ends with an exception, as ``--benchmark-compare-fail`` does.
+    """
+    try:
+        return (yield)
+    finally:
+        terminal.summary(terminalreporter, suite_of(terminalreporter.config))
 
 
 def pytest_benchmark_generate_machine_info(config: pytest.Config) -> dict[str, Any]:

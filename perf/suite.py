@@ -86,6 +86,7 @@ class Suite:
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     partial: list[str] = field(default_factory=list)
     asked_keys: set[str] = field(default_factory=set)
+    nothing_selected: str | None = None
     runnable: list[Entry] = field(default_factory=list)
     withheld: list[Withheld] = field(default_factory=list)
     comparison: "Comparison | None" = None
@@ -153,17 +154,6 @@ class Suite:
                 case=option("case"),
                 known_backends=BY_NAME,
             )
-        except SelectionError as error:
-            raise pytest.UsageError(str(error)) from error
-
-    def entries(self, *, default_tag: str | None = None) -> tuple[Entry, ...]:
-        """The selected keys.
-
-        Raises:
-            pytest.UsageError: Unknown names, or nothing is selected.
-        """
-        try:
-            return self.selection(default_tag=default_tag).entries()
         except SelectionError as error:
             raise pytest.UsageError(str(error)) from error
 

@@ -26,6 +26,7 @@ def refuse_contradictions(config: pytest.Config, suite: Suite) -> None:
         raise pytest.UsageError(f"--require-gpu: no NVIDIA GPU here ({why_no_gpu()})")
     if option("clock") == "device" and not suite.on_gpu:
         raise pytest.UsageError(f"--clock device: needs an NVIDIA GPU ({why_no_gpu()})")
+    suite.selection()  # unknown names are told before anything is collected
     kept = _wants_numbers(config)
     if kept is None:
         return

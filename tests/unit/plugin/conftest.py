@@ -1,0 +1,118 @@
+"""A copy of the suite in a temporary folder, with a baseline of this CPU, started as a user starts it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perf.baseline import pooled
+from perf.records.store import load, write_new
+
+ROOT = Path(__file__).parents[3]
+KEY = "naive/forward/B4-T128-S128-N8-K8-H64-f32-none"
+ONE = ("--backends", "naive", "--case", "*T128*f32*")
+"""The options that select this key alone: a run of it takes three seconds, most of them imports."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree:
+    """A copy of the suite."""
+
+    root: Path
+
+    def run(self, *arguments: str, cwd: Path | None = None, **environment: str) -> "Finished":
+        """Run pytest in a fresh process."""
+        return self.python("-m", "pytest", *arguments, cwd=cwd, **environment)
+
+    def python(self, *arguments: str, cwd: Path | None = None, **environment: str) -> "Finished":
+        """Run this interpreter on the copy."""
+        variables = {n: v for n, v in os.environ.items() if not n.startswith(("PYTEST", "ATTENTION"))}
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            check=False,
+            cwd=cwd or self.root,
+            env=variables | {"COLUMNS": "200"} | environment,
+            capture_output=True,
+            text=True,
+        )
+        return Finished(code=done.returncode, out=done.stdout + done.stderr)
+
+    @property
+    def folder(self) -> Path:
+        """Where this CPU's baselines are."""
+        return next((self.root / "baselines").glob("cpu-*"))
+
+    @property
+    def baseline(self) -> Path:
+        """The baseline in force."""
+        return max(self.folder.glob("*.json"))
+
+    def edit(self, change: Callable[[dict[str, Any]], None]) -> None:
+        """Change the content of the baseline."""
+        content = json.loads(self.baseline.read_text(encoding="ascii"))
+        change(content)
+        self.baseline.write_text(json.dumps(content), encoding="ascii")
+
+    def edit_key(self, change: Callable[[dict[str, Any]], None]) -> None:
+        """Change our fields of the baseline's only key."""
+        self.edit(lambda content: change(content["benchmarks"][0]["extra_info"]["perf"]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished:
+    """What a process left: its exit status and all that it printed."""
+
+    code: int
+    out: str
+
+
+def _copy(source: Path, target: Path) -> Tree:
+    skipped = shutil.ignore_patterns("__pycache__", "nvidia-*", "cpu-*")
+    for name in ("perf", "baselines"):
+        shutil.copytree(source / name, target / name, ignore=skipped)
+    for name in ("conftest.py", "pyproject.toml", "tests/slow_down.py"):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source / name, target / name)
+    return Tree(root=target)
+
+
+def quiet(content: dict[str, Any]) -> dict[str, Any]:
+    """Samples of 2 ms within 1 %, so that what a test plants is all that differs."""
+    for benchmark in content["benchmarks"]:
+        for run in benchmark["extra_info"]["perf"]["processes"]:
+            run["data_s"] = [2e-3 * (1 + 1e-3 * (number % 10)) for number in range(30)]
+    return content
+
+
+@pytest.fixture(scope="session")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """One real record of the key on this machine, its samples made quiet."""
+    tree = _copy(ROOT, tmp_path_factory.mktemp("measured"))
+    path = tree.root / "run.json"
+    done = tree.run("perf", *ONE, f"--benchmark-json={path}")
+    assert done.code == 0, done.out
+    return quiet(json.loads(path.read_text(encoding="ascii")))
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Tree:
+    """A copy without any baseline."""
+    return _copy(ROOT, tmp_path / "suite")
+
+
+@pytest.fixture
+def tree(bare: Tree, measured: dict[str, Any], tmp_path: Path) -> Tree:
+    """A copy with a baseline of five process runs of 2 ms."""
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(measured), encoding="ascii")
+    record = load(path)
+    slug = record.session.environment.slug
+    write_new(bare.root / "baselines" / slug / "0001_made.json", pooled([record] * 5, reason="made"))
+    return bare
