@@ -31,8 +31,10 @@ def measure_run(path: Path, arguments: Sequence[str], *, log: Path | None = None
             status = subprocess.run(  # noqa: S603 - this interpreter
                 command, check=False, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT
             ).returncode
+    told = f"; it printed {log}" if log else ""
     if status not in (OK, FAILED_KEYS):
         text = f"signal {-status}" if status < 0 else f"exit status {status}"
-        told = f"; it printed {log}" if log else ""
         raise RecordError(f"a process run ended with {text}{told}")
+    if not path.exists():  # pytest-benchmark saves nothing where nothing was measured
+        raise RecordError(f"a process run measured nothing{told}")
     return load(path)

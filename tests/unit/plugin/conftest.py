@@ -74,7 +74,7 @@ class Finished:
 
 
 def _copy(source: Path, target: Path) -> Tree:
-    skipped = shutil.ignore_patterns("__pycache__", "nvidia-*", "cpu-*")
+    skipped = shutil.ignore_patterns("nvidia-*", "cpu-*")
     for name in ("perf", "baselines"):
         shutil.copytree(source / name, target / name, ignore=skipped)
     for name in ("conftest.py", "pyproject.toml", "tests/slow_down.py"):
@@ -92,27 +92,33 @@ def quiet(content: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Tree:
+    """A copy without any baseline; only tests that write no baseline use it."""
+    return _copy(ROOT, tmp_path_factory.mktemp("bare"))
+
+
+@pytest.fixture(scope="session")
+def measured(bare: Tree) -> dict[str, Any]:
     """One real record of the key on this machine, its samples made quiet."""
-    tree = _copy(ROOT, tmp_path_factory.mktemp("measured"))
-    path = tree.root / "run.json"
-    done = tree.run("perf", *ONE, f"--benchmark-json={path}")
+    path = bare.root / "run.json"
+    done = bare.run("perf", *ONE, f"--benchmark-json={path}")
     assert done.code == 0, done.out
     return quiet(json.loads(path.read_text(encoding="ascii")))
 
 
 @pytest.fixture
-def bare(tmp_path: Path) -> Tree:
-    """A copy without any baseline."""
-    return _copy(ROOT, tmp_path / "suite")
+def fresh(bare: Tree, measured: dict[str, Any], tmp_path: Path) -> Tree:
+    """A copy of its own without any baseline, with everything compiled."""
+    del measured
+    return _copy(bare.root, tmp_path / "suite")
 
 
 @pytest.fixture
-def tree(bare: Tree, measured: dict[str, Any], tmp_path: Path) -> Tree:
-    """A copy with a baseline of five process runs of 2 ms."""
+def tree(fresh: Tree, measured: dict[str, Any], tmp_path: Path) -> Tree:
+    """A copy of its own with a baseline of five process runs of 2 ms."""
     path = tmp_path / "run.json"
     path.write_text(json.dumps(measured), encoding="ascii")
     record = load(path)
     slug = record.session.environment.slug
-    write_new(bare.root / "baselines" / slug / "0001_made.json", pooled([record] * 5, reason="made"))
-    return bare
+    write_new(fresh.root / "baselines" / slug / "0001_made.json", pooled([record] * 5, reason="made"))
+    return fresh

@@ -43,12 +43,12 @@ def test_a_path_after_the_option_is_not_taken_for_a_baseline(tree: Tree) -> None
     assert "write a test path before the option" in done.out
 
 
-def test_reruns_are_refused(bare: Tree) -> None:
+def test_reruns_are_refused(fresh: Tree) -> None:
     """A key that is run again would be timed twice under one name."""
-    (bare.root / "reruns.py").write_text(
+    (fresh.root / "reruns.py").write_text(
         "def pytest_addoption(parser):\n    parser.addoption('--reruns', type=int)\n", encoding="ascii"
     )
-    done = bare.run("-p", "reruns", "perf", *ONE, "--benchmark-json=x.json", "--reruns=2")
+    done = fresh.run("-p", "reruns", "perf", *ONE, "--benchmark-json=x.json", "--reruns=2")
     assert (done.code, "contradicts --reruns" in done.out) == (USAGE, True), done.out
 
 
@@ -102,11 +102,11 @@ def test_a_baseline_that_cannot_be_used(tree: Tree, spoil: Any, said: str) -> No
     assert (done.code, said in done.out, newer.name in done.out) == (USAGE, True, True), done.out
 
 
-def test_nothing_is_written_into_a_folder_that_cannot_be_written(bare: Tree, tmp_path: Path) -> None:
+def test_nothing_is_written_into_a_folder_that_cannot_be_written(fresh: Tree, tmp_path: Path) -> None:
     """The error names the folder; the samples are in the journal."""
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where a folder should be", encoding="ascii")
-    done = bare.run("perf", *ONE, f"--benchmark-json={blocked / 'run.json'}")
+    done = fresh.run("perf", *ONE, f"--benchmark-json={blocked / 'run.json'}")
     assert done.code != 0
     assert "blocked" in done.out
-    assert (bare.root / ".perf" / "journal.jsonl").stat().st_size > 0
+    assert (fresh.root / ".perf" / "journal.jsonl").stat().st_size > 0
