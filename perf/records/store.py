@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from perf.records.schema import KeyRecord, Session
 
 _NUMBERED = re.compile(r"(\d{4})_.+\.json")
-_NUMBERS = re.compile(r"\[\s[-+.\deE,\s]+\]")
+_NUMBERS = re.compile(r"\[\n[-+.\deE,\s]+\]")
 
 
 class RecordError(ValueError):
