@@ -46,6 +46,8 @@ def _measured(  # noqa: PLR0913 - one argument of each kind
 ) -> bool:
     """Take the process runs of one look; False when the budget or a process run ended it."""
     for number in range(1, budget.processes_per_look + 1):
+        if not keys:  # all of them failed in the process run before
+            break
         spent_s = time.monotonic() - start_s
         if spent_s > budget.seconds:
             say(f"the budget of {budget.seconds:.0f} s is spent: {len(keys)} of the keys stay undecided")
