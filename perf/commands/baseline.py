@@ -127,6 +127,8 @@ def check_baselines(arguments: argparse.Namespace) -> int:
     from perf.report.baselines import faults
 
     folders = _folders(arguments.root)
+    if not folders:
+        raise RecordError(f"{arguments.root}: expected a folder for each GPU, found none")
     found = [fault for folder in folders for fault in faults(folder)]
     for fault in found:
         print(fault)
@@ -135,4 +137,7 @@ def check_baselines(arguments: argparse.Namespace) -> int:
 
 
 def _folders(root: Path) -> list[Path]:
-    return sorted(path for path in root.iterdir() if path.is_dir())
+    try:
+        return sorted(path for path in root.iterdir() if path.is_dir())
+    except OSError as error:
+        raise RecordError(f"{root}: cannot be read: {error.strerror}") from error
