@@ -90,9 +90,9 @@ def _reason(verdict: Verdict) -> str:
         own = (1 + verdict.change) / (1 + verdict.shared) - 1
         reason += f", {percent(own, signed=True)} beside what all share"
     old, new = (_kernels(names) for names in (verdict.kernels_base, verdict.kernels_head))
-    if old == new:
-        return reason
     gone, come = ([name for name in a if name not in b] for a, b in ((old, new), (new, old)))
+    if not gone and not come:
+        return reason
     return f"{reason}; ran {', '.join(come) or 'fewer'} instead of {', '.join(gone) or 'fewer'}"
 
 
