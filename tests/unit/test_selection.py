@@ -86,3 +86,25 @@ def test_a_record_tells_its_selection() -> None:
     """What is stored gives back the same selection."""
     chosen = _select(tags="gate,blog", backends="naive", case="*T128*")
     assert Selection.of(chosen.stored()) == chosen
+
+
+def test_spaces_and_order_of_names_change_nothing() -> None:
+    """`--backends 'a, b'` is what people type; keys come in the order of the grids."""
+    one, other = _select(backends=" naive , jax_xla"), _select(backends="jax_xla,naive")
+    assert one.entries() == other.entries()
+
+
+def test_a_glob_is_case_sensitive() -> None:
+    """The same on every operating system."""
+    with pytest.raises(SelectionError, match="no key matches"):
+        _select(case="*t128*").entries()
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"])
+def test_a_file_of_keys_that_cannot_be_read(tmp_path: Path, content: bytes | None) -> None:
+    """Missing, or no text: the file is named."""
+    path = tmp_path / "keys.txt"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(SelectionError, match=r"keys\.txt: cannot be read"):
+        listed(path)
