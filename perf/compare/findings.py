@@ -1,8 +1,11 @@
-"""The comparisons that need no statistics: memory, evidence, numerical error, compile time.
+"""The comparisons that need no statistics: memory, evidence, numerical error, compile time, host dispatch.
 
 Where process runs of one side differ (an autotuner's choices), the sides differ only if no run of one is like
 a run of the other.
 """
+
+from fnmatch import fnmatchcase
+from statistics import median
 
 from perf.compare.thresholds import Thresholds
 from perf.compare.verdict import Code, Finding
@@ -25,6 +28,7 @@ def findings(base: KeyRecord, head: KeyRecord, thresholds: Thresholds) -> tuple[
         _kernels(base, head),
         _error(base, head, thresholds),
         _compile_time(base, head, thresholds),
+        _dispatch(base, head, thresholds),
     )
     return tuple(finding for finding in found if finding is not None)
 
@@ -116,3 +120,20 @@ def _compile_time(base: KeyRecord, head: KeyRecord, thresholds: Thresholds) -> F
         return None
     text = f"compilation takes {after:.1f} s instead of {before:.1f} s"
     return Finding(code=Code.COMPILE_TIME, fails=limit.fails, text=text)
+
+
+def _dispatch(base: KeyRecord, head: KeyRecord, thresholds: Thresholds) -> Finding | None:
+    limit = thresholds.dispatch
+    if base.clock != "device" or not any(fnmatchcase(base.key, glob) for glob in limit.keys):
+        return None
+    before = max(map(_host_us, base.processes))
+    after = min(map(_host_us, head.processes))
+    if after <= before * (1 + limit.growth) or after - before <= limit.floor_us:
+        return None
+    text = f"the host's share of a call is {after:.0f} µs instead of {before:.0f} µs"
+    return Finding(code=Code.DISPATCH, fails=limit.fails, text=text)
+
+
+def _host_us(run: ProcessRun) -> float:
+    """What a call takes beside its kernels."""
+    return (median(run.wall_s) - median(run.data_s)) * 1e6

@@ -95,6 +95,19 @@ class CompileTime(Model):
     fails: bool
 
 
+class Dispatch(Model):
+    """Growth of the host's share of a call that is reported; both must be passed by every process run.
+
+    Args:
+        keys: Globs of the keys whose kernels are so short that the host's share is most of the call.
+    """
+
+    keys: list[str]
+    growth: PositiveRelative
+    floor_us: Microseconds
+    fails: bool
+
+
 class Memory(Model):
     """Growth of temporary bytes that fails; both must be passed."""
 
@@ -120,6 +133,7 @@ class Thresholds(Model):
     memory: Memory
     error: ErrorGrowth
     compile_time: CompileTime
+    dispatch: Dispatch
     classes: Annotated[list[BackendClass], Field(alias="class", min_length=1)]
     overrides: Annotated[list[KeyOverride], Field(alias="override", default_factory=list)]
 

@@ -72,6 +72,8 @@ class Code(StrEnum):
     """The numerical error grew beyond its tolerance class."""
     COMPILE_TIME = "compile-time"
     """Compilation takes clearly longer."""
+    DISPATCH = "dispatch"
+    """The host's share of a call, beside its kernels, is clearly longer."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -117,6 +117,26 @@ def test_error_growth(make: Any, judge: Any, before: float, after: float, fails:
     assert codes(verdict) == ({Code.ERROR: True} if fails else {})
 
 
+@pytest.mark.parametrize(
+    ("name", "wall_s", "found"),
+    [
+        ("jax_cudnn/forward/B4-T128-x", 4e-4, {Code.DISPATCH: False}),
+        ("jax_cudnn/forward/B4-T128-x", 2e-4, {}),  # less than twice the host's share
+        ("jax_cudnn/forward/B4-T4096-x", 4e-4, {}),  # a long kernel: the host is not what is timed
+    ],
+)
+def test_host_dispatch_is_reported_and_passes(
+    make: Any, judge: Any, name: str, wall_s: float, found: dict[Code, bool]
+) -> None:
+    """The host's share of a call with short kernels is told when it doubles; the kernel's verdict stays."""
+    before, after = (
+        make.key(name, middle_s=1e-5, wall_s=[wall] * 20, at=at) for wall, at in ((1.2e-4, 0), (wall_s, 50))
+    )
+    verdict = only(judge, before, after)
+    assert codes(verdict) == found
+    assert (verdict.verdict.value, verdict.fails) == ("same", False)
+
+
 def test_compile_time_is_reported_and_passes(make: Any, judge: Any) -> None:
     """Twice the compile time and two seconds more are told; less is not, and neither fails."""
     slow = only(judge, make.key(compile_s=3.0), make.key(compile_s=6.5, at=50))
