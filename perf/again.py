@@ -91,9 +91,7 @@ def _lose(suite: Suite, outcomes: Iterable[Outcome], say: Callable[[str], None])
         say(f"{outcome.key}: measured at first, {outcome.outcome} in a fresh process: {outcome.text}")
         suite.outcomes[outcome.key] = outcome
         del suite.records[outcome.key]
-        for benchmark in suite.benchmarks():
-            if benchmark.fullname == outcome.key:
-                benchmark.has_error = True
+        suite.discard(outcome.key)
 
 
 def _add(suite: Suite, key: str, record: KeyRecord) -> None:

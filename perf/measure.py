@@ -1,5 +1,6 @@
 """One key from arrays to samples: compile, check, warm up, plan, time, and gather the evidence."""
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
@@ -132,12 +133,22 @@ def measure(  # noqa: PLR0913 - what one measurement needs
     rounds = _timed(program, chosen, setup, benchmark)
     if benchmark.stats is None:
         return None
-    data_s = _rounded(benchmark.stats.stats.data)
+    run = _process_run(rounds, _rounded(benchmark.stats.stats.data), found, setup)
+    return key_record(entry.key, entry.case, setup, run)
+
+
+def _process_run(
+    rounds: Rounds, data_s: list[float], found: Iterable[QuantityError], setup: Setup
+) -> ProcessRun:
+    """Check the samples, take what else is recorded, and put it together."""
+    program, wall_s = rounds.program, data_s
+    # Nothing is around the host clock's own samples; --benchmark-cprofile makes calls after the rounds.
+    around_s = rounds.wall_s if setup.device_clock else [math.inf] * len(data_s)
+    refuse_impossible(data_s, around_s[: len(data_s)])
     if setup.device_clock:
-        refuse_impossible(data_s, rounds.wall_s)
-    wall_s = _rounded(_unwatched_s(program)) if setup.device_clock else data_s
+        wall_s = _rounded(_unwatched_s(program))
     refuse_uneven([sum(a.is_kernel for a in call) for call in rounds.activities])
-    run = ProcessRun(
+    return ProcessRun(
         data_s=data_s,
         wall_s=wall_s,
         kernels=kernels(rounds.activities),
@@ -148,7 +159,6 @@ def measure(  # noqa: PLR0913 - what one measurement needs
         gpu=setup.gpu_state() if setup.gpu_state else None,
         at_unix_s=time.time(),
     )
-    return key_record(entry.key, entry.case, setup, run)
 
 
 def checked_errors(

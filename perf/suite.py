@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import pytest
+from pytest_benchmark.stats import Stats
 
 from perf.backends import BY_NAME
 from perf.capability import Capability, Machine
@@ -187,6 +188,13 @@ class Suite:
         """pytest-benchmark's own object of every key that was timed."""
         host = self.config.pluginmanager.get_plugin("pytest-benchmark")
         return [] if host is None else list(host.benchmarks)
+
+    def discard(self, key: str) -> None:
+        """Take the time of a key that failed out of pytest-benchmark's table and file."""
+        for benchmark in self.benchmarks():
+            if benchmark.fullname == key:
+                benchmark.fixture.has_error = True
+                benchmark.stats = Stats()
 
     def repeat(self, key: str, *, folder: str) -> str:
         """The command that runs one key alone."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,17 +99,14 @@ def analyse(
         full_runs=1 + (budget.looks - 1) * budget.processes_per_look,
     )
     change = head.centre - base.centre
-    names = [c.name for c in classes]
-    offset, shift = machine_offset(change, bounds.machine, names)
-    decision = decide(base, head, spread=spread, limits=bounds, plan=plan, offset=offset)
+    decided = partial(decide, base, head, spread=spread, limits=bounds, plan=plan)
+    offset, shift = machine_offset(change, bounds.machine, [c.name for c in classes])
+    decision = decided(offset=offset)
     if same_machine:
-        noise = decision.missed
-        shift = whole_shift(
-            change, noise, interest=bounds.interest, clocks=_clocks(pairing.base, pairing.head)
-        )
+        clocks = _clocks(pairing.base, pairing.head)
+        shift = whole_shift(change, decision.missed, interest=bounds.interest, clocks=clocks)
         if shift:
-            offset = np.full(len(change), np.log1p(shift.change))
-            decision = decide(base, head, spread=spread, limits=bounds, plan=plan, offset=offset)
+            decision = decided(offset=np.full(len(change), np.log1p(shift.change)))
     return Analysis(
         pairing=pairing,
         classes=classes,

@@ -33,11 +33,16 @@ def findings(base: KeyRecord, head: KeyRecord, thresholds: Thresholds) -> tuple[
     return tuple(finding for finding in found if finding is not None)
 
 
+def _grown(before: float, after: float, *, growth: float, floor: float) -> bool:
+    """Relatively and absolutely: both must be passed."""
+    return after > before * (1 + growth) and after - before > floor
+
+
 def _memory(base: KeyRecord, head: KeyRecord, thresholds: Thresholds) -> Finding | None:
     before = max(run.temp_bytes for run in base.processes)
     after = min(run.temp_bytes for run in head.processes)
     limit = thresholds.memory
-    if after <= before * (1 + limit.growth) or after - before <= limit.floor_bytes:
+    if not _grown(before, after, growth=limit.growth, floor=limit.floor_bytes):
         return None
     text = f"temporary memory grew from {before / 1e6:.1f} MB to {after / 1e6:.1f} MB"
     return Finding(code=Code.MEMORY, fails=True, text=text)
@@ -116,7 +121,7 @@ def _compile_time(base: KeyRecord, head: KeyRecord, thresholds: Thresholds) -> F
     before = max(run.compile_s for run in base.processes)
     after = min(run.compile_s for run in head.processes)
     limit = thresholds.compile_time
-    if after <= before * (1 + limit.growth) or after - before <= limit.floor_s:
+    if not _grown(before, after, growth=limit.growth, floor=limit.floor_s):
         return None
     text = f"compilation takes {after:.1f} s instead of {before:.1f} s"
     return Finding(code=Code.COMPILE_TIME, fails=limit.fails, text=text)
@@ -128,7 +133,7 @@ def _dispatch(base: KeyRecord, head: KeyRecord, thresholds: Thresholds) -> Findi
         return None
     before = max(map(_host_us, base.processes))
     after = min(map(_host_us, head.processes))
-    if after <= before * (1 + limit.growth) or after - before <= limit.floor_us:
+    if not _grown(before, after, growth=limit.growth, floor=limit.floor_us):
         return None
     text = f"the host's share of a call is {after:.0f} µs instead of {before:.0f} µs"
     return Finding(code=Code.DISPATCH, fails=limit.fails, text=text)

@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 
 from perf.compare.verdict import Kind, Reason
+from perf.units import seconds
 
-_PREFIXES = ((1e-3, 1e6, "µs"), (1.0, 1e3, "ms"))
 _DIGITS = ((0.00995, 2), (0.0995, 1))
 """Two significant digits, with the borders where rounding adds one."""
 
@@ -30,14 +30,6 @@ def relative(log_ratio: float) -> float:
     return math.expm1(min(log_ratio, _MOST))
 
 
-def time_text(seconds: float) -> str:
-    """A time with four digits and a fitting unit."""
-    for below_s, factor, unit in _PREFIXES:
-        if seconds < below_s:
-            return f"{seconds * factor:.4g} {unit}"
-    return f"{seconds:.4g} s"
-
-
 def percent(fraction: float) -> str:
     """A relative size with two digits: ``3.7 %``, ``0.12 %``."""
     digits = next((digits for below, digits in _DIGITS if abs(fraction) < below), 0)
@@ -51,7 +43,7 @@ def change_text(change: float) -> str:
 
 def sentence(kind: Kind, reason: Reason, seen: Seen) -> str:
     """One sentence that can be read without the others."""
-    times = f"{time_text(seen.base_s)} → {time_text(seen.head_s)}"
+    times = f"{seconds(seen.base_s)} → {seconds(seen.head_s)}"
     change = change_text(seen.change)
     if reason is Reason.WHOLE_SHIFT:
         return f"{change} as all keys are ({times}): the machine, not this key"

@@ -10,7 +10,7 @@ from perf.baseline import FEWEST_RUNS, samples, stack_name
 from perf.records.schema import Acceptance, KeyRecord
 from perf.records.store import Record, RecordError, load, numbered
 from perf.report.table import table
-from perf.report.units import percent, seconds
+from perf.units import percent, seconds
 
 COLUMNS = ("key", "runs", "time", "spread", "clock")
 _HOME = re.compile(r'"/(?:home|root|Users|opt|srv|mnt|work)[^"]*/')

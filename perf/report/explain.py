@@ -15,9 +15,9 @@ from perf.compare.pairing import CompareError
 from perf.compare.samples import LOW
 from perf.compare.sides import Question
 from perf.compare.spread import Spread
-from perf.compare.wording import change_text, percent, relative, time_text
+from perf.compare.wording import change_text, percent, relative
 from perf.records.schema import KeyRecord, ProcessRun
-from perf.report.units import kernel_name
+from perf.units import kernel_name, seconds
 
 
 def explain(question: Question, comparison: Comparison, key: str) -> str:
@@ -54,14 +54,14 @@ def _side_lines(name: str, record: KeyRecord | None) -> Iterator[str]:
     yield f"{name}: {len(record.processes)} process runs, {record.metric.name}, {record.clock} clock"
     yield from (f"  {number}. {_run_text(run)}" for number, run in enumerate(record.processes, 1))
     middle_s = float(np.exp(np.median([np.log(np.median(run.data_s)) for run in record.processes])))
-    yield f"  median of these medians: {time_text(middle_s)}"
+    yield f"  median of these medians: {seconds(middle_s)}"
 
 
 def _run_text(run: ProcessRun) -> str:
     low_s, middle_s, high_s = np.quantile(run.data_s, (0.0, 0.5, 1.0))
     parts = [
-        f"median {time_text(middle_s)} of {len(run.data_s)} samples",
-        f"{time_text(low_s)} to {time_text(high_s)}",
+        f"median {seconds(middle_s)} of {len(run.data_s)} samples",
+        f"{seconds(low_s)} to {seconds(high_s)}",
         "kernels " + (", ".join(kernel_name(kernel.name) for kernel in run.kernels) or "not seen"),
     ]
     if run.gpu:
@@ -137,7 +137,7 @@ def _interest(analysis: Analysis, row: int) -> str:
     difference_s = abs(np.exp(analysis.head.centre[row]) - np.exp(analysis.base.centre[row]))
     return (
         f"Practical interest, class {limits.name!r}: at least {percent(limits.interest)} and "
-        f"{limits.floor_us:g} µs. A difference of {time_text(float(difference_s))} {passed} both."
+        f"{limits.floor_us:g} µs. A difference of {seconds(float(difference_s))} {passed} both."
     )
 
 

@@ -11,8 +11,8 @@ from perf.compare import Comparison, Kind, Verdict
 from perf.compare.sides import Question, warnings
 from perf.compare.wording import percent as size_text
 from perf.environment import difference
-from perf.report.units import percent, seconds
 from perf.report.verdicts import count_line, environment_lines, finding_lines, verdict_lines
+from perf.units import percent, seconds
 
 SCHEMA = 1
 """Version of the JSON form."""

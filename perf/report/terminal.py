@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from perf.records.schema import KeyRecord, ProcessRun
 from perf.report.table import table
-from perf.report.units import kernel_name, percent, seconds, tera
+from perf.units import kernel_name, percent, seconds, tera
 from perf.work import roofline_s
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from perf.compare import Code, Comparison, Kind, Reason, Verdict
 from perf.environment import difference, portable
 from perf.records.schema import Environment
 from perf.report.table import table
-from perf.report.units import kernel_name, percent, seconds
+from perf.units import kernel_name, percent, seconds
 
 COLUMNS = ("verdict", "key", "base", "now", "change", "noise", "reason")
 QUIET = frozenset({Kind.SAME})

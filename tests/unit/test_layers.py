@@ -17,7 +17,7 @@ LIGHT = (
     "perf.report.files",
     "perf.report.table",
     "perf.report.terminal",
-    "perf.report.units",
+    "perf.units",
     "perf.report.verdicts",
     "perf.accept",
     "perf.baseline",

@@ -3,7 +3,7 @@
 import pytest
 
 from perf.report.table import table
-from perf.report.units import kernel_name, percent, seconds, tera
+from perf.units import kernel_name, percent, seconds, tera
 
 
 @pytest.mark.parametrize(
