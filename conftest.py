@@ -105,6 +105,7 @@ def timed(
             )
         except BaseException:
             benchmark.has_error = True  # pytest-benchmark would save and show the time of a failed key
+            suite.discard(str(entry.key))
             raise
         if record:
             benchmark.extra_info["perf"] = record.model_dump(mode="json")

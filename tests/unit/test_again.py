@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pytest_benchmark.stats import Metadata
 
 from perf import again
 from perf.again import settle
@@ -16,10 +17,19 @@ from perf.process_run import measure_run
 from perf.records.schema import Outcome
 from perf.records.store import Record, RecordError, load
 from perf.suite import Remeasured
+from perf.suite import Suite as RealSuite
 
 GOLDEN = Path(__file__).parents[1] / "data" / "record-schema-1.json"
 ONE, TWO = load(GOLDEN).keys
 BUDGET = Budget(looks=3, processes_per_look=2, seconds=100.0)
+
+
+def _timed(key: str) -> Metadata:
+    names = dict.fromkeys(("name", "fullname", "group", "param"), key)
+    fixture = SimpleNamespace(params={}, extra_info={}, cprofile_stats=None, has_error=False, **names)
+    timed = Metadata(fixture, 1, {})
+    timed.update(1e-3)
+    return timed
 
 
 class Suite(SimpleNamespace):
@@ -32,11 +42,17 @@ class Suite(SimpleNamespace):
             records=dict(load(GOLDEN).keys),
             outcomes={},
             remeasured=Remeasured(),
+            timed=[_timed(key) for key in (ONE, TWO)],
         )
 
     def benchmarks(self) -> list[Any]:
-        """Nothing of pytest-benchmark."""
-        return []
+        """The host plug-in's own objects, one a key."""
+        timed: list[Any] = self.timed
+        return timed
+
+    def discard(self, key: str) -> None:
+        """What the session does."""
+        RealSuite.discard(self, key)  # type: ignore[arg-type]  # as much of a session as is needed
 
 
 def _compared(*undecided: str) -> Comparison:
@@ -131,6 +147,7 @@ def test_a_key_that_fails_in_a_fresh_process_has_no_time(monkeypatch: pytest.Mon
     _settled(suite, [_compared(ONE), _compared()])
     assert list(suite.records) == [TWO]
     assert suite.outcomes == {ONE: failed}
+    assert [(timed.has_error, bool(timed)) for timed in suite.benchmarks()] == [(True, False), (False, True)]
 
 
 def _ends_with(status: int, *, saves: bool) -> Callable[..., Any]:

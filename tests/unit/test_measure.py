@@ -123,9 +123,18 @@ class World:
 class Benchmark:
     """As much of pytest-benchmark's fixture as a measurement uses."""
 
-    def __init__(self, timer: Callable[[], float], *, disabled: bool = False) -> None:
+    def __init__(
+        self,
+        timer: Callable[[], float],
+        *,
+        disabled: bool = False,
+        profiled: bool = False,
+        spoil: dict[int, float] | None = None,
+    ) -> None:
         self.timer = timer
         self.disabled = disabled
+        self.profiled = profiled
+        self.spoil = spoil or {}
         self.stats: Any = None
 
     def pedantic(
@@ -143,6 +152,12 @@ class Benchmark:
             start_s = self.timer()
             target()
             data.append(self.timer() - start_s)
+            teardown()
+        for number, sample in self.spoil.items():
+            data[number] = sample
+        if self.profiled:
+            setup()
+            target()
             teardown()
         if not self.disabled:
             self.stats = SimpleNamespace(stats=SimpleNamespace(data=data))
@@ -331,6 +346,22 @@ def test_longer_than_the_wall_time_around_it_is_an_error(measured: Measured, wor
     world.launches = lambda call: stranger if call == FIRST_TIMED + 7 else KERNELS
     with pytest.raises(SampleError, match=r"round 7: 1\.000003000 s measured within 0\.000100000 s"):
         measured()
+
+
+@pytest.mark.parametrize("sample", [0.0, -1e-6, float("nan")])
+def test_an_impossible_sample_of_the_host_clock_is_an_error(
+    measured: Measured, world: World, sample: float
+) -> None:
+    """The round is named here too; a sample of 0 is no improvement."""
+    benchmark = Benchmark(world.perf_counter, spoil={7: sample})
+    with pytest.raises(SampleError, match=rf"round 7: expected a positive time, found {sample} s"):
+        measured(benchmark=benchmark, host=True)
+
+
+def test_calls_after_the_rounds_are_no_samples(measured: Measured, world: World) -> None:
+    """--benchmark-cprofile calls once more, on either clock."""
+    (run,) = _record(measured(benchmark=Benchmark(world, profiled=True))).processes
+    assert len(run.data_s) == MOST_ROUNDS
 
 
 def test_dropped_records_are_an_error(measured: Measured, world: World) -> None:
