@@ -148,6 +148,7 @@ def _verdict(analysis: Analysis, row: int) -> Verdict:
         detectable=relative(_detectable(analysis, row)),
         base_s=float(np.exp(analysis.base.centre[row])),
         head_s=float(np.exp(analysis.head.centre[row])),
+        shared=relative(decision.offset[row]),
     )
     return Verdict(
         key=base.key,
@@ -156,7 +157,7 @@ def _verdict(analysis: Analysis, row: int) -> Verdict:
         text=_with_findings(sentence(kind, reason, seen), found),
         fails=kind is Kind.SLOWER or any(finding.fails for finding in found),
         change=seen.change,
-        shared=relative(decision.offset[row]),
+        shared=seen.shared,
         noise=seen.noise,
         base_s=seen.base_s,
         head_s=seen.head_s,

@@ -19,6 +19,7 @@ class Seen:
     head_s: float
     noise: float
     detectable: float
+    shared: float = 0.0
 
 
 _MOST = 700.0
@@ -45,6 +46,9 @@ def sentence(kind: Kind, reason: Reason, seen: Seen) -> str:
     """One sentence that can be read without the others."""
     times = f"{seconds(seen.base_s)} → {seconds(seen.head_s)}"
     change = change_text(seen.change)
+    if seen.shared:
+        own = (1 + seen.change) / (1 + seen.shared) - 1
+        change += f", {change_text(own)} beside what all keys share"
     if reason is Reason.WHOLE_SHIFT:
         return f"{change} as all keys are ({times}): the machine, not this key"
     if reason is Reason.TOO_FEW_SAMPLES:
