@@ -82,17 +82,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> None:
     """Group the items by case, shuffle the cases if asked, and attach clock and known failures.
 
     Raises:
-        pytest.UsageError: Nothing is selected.
+        pytest.UsageError: Nothing is selected, or nothing that could be compared.
     """
     suite = suite_of(config)
     if suite.nothing_selected:  # said here: an error while collecting would be a traceback for every file
         raise pytest.UsageError(suite.nothing_selected)
     keyed = [item for item in items if _has_entry(item)]
-    suite.asked_keys = {key_of(item) for item in keyed}
+    timed = {key_of(item) for item in keyed if is_bench(item)}
+    if suite.wants_comparison and not timed and not session.testsfailed:
+        raise pytest.UsageError("nothing to compare: no benchmark is among what was named; say pytest perf")
+    _note_not_named(suite, timed)
     order = list(dict.fromkeys(entry_of(item).key.case_id for item in keyed))
     seed = config.getoption("order_seed")
     if seed is not None:
@@ -105,6 +110,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     suite.collected = [key_of(item) for item in keyed if is_bench(item)]
     found = {key_of(item): entry_of(item) for item in keyed}
     suite.runnable = [e for e in found.values() if isinstance(suite.capability(e), Supported)]
+
+
+def _note_not_named(suite: Suite, timed: set[str]) -> None:
+    """A run of some files or tests alone is partial: the other keys of its options have not vanished."""
+    selected = {str(entry.key) for entry in suite.selection().entries()} if timed else set()
+    suite.asked_keys = selected | timed
+    if selected - timed:
+        suite.partial.append(f"{len(selected - timed)} keys of files or tests that were not named")
 
 
 def _parameters(item: pytest.Item) -> dict[str, object]:
@@ -189,7 +202,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
         suite.partial.append(f"stopped by {type(error).__name__}")
         raise
     finally:
-        if suite.base is not None:
+        if suite.base is not None and not session.config.option.collectonly:
             release.publish(suite, finished=finished)
     return result
 

@@ -105,4 +105,4 @@ def exit_status(suite: Suite, status: int) -> int:
         return status
     if suite.comparison:
         return suite.comparison.exit_code
-    return REGRESSION if suite.config.getoption("require_baseline") else OK
+    return REGRESSION if suite.config.getoption("require_baseline") and suite.base is None else OK

@@ -40,6 +40,8 @@ def refuse_contradictions(config: pytest.Config, suite: Suite) -> None:
 
 
 def _wants_numbers(config: pytest.Config) -> str | None:
+    if not hasattr(config.option, "benchmark_compare"):
+        raise pytest.UsageError("-p no:benchmark: pytest-benchmark is what takes the times; leave it in")
     for flag in ("compare", "json", "save", "autosave"):
         if config.getoption(f"benchmark_{flag}") not in NOT_GIVEN:
             return f"--benchmark-{flag}"

@@ -117,6 +117,8 @@ def no_baseline(suite: "Suite") -> list[str]:
     """What to say when a comparison was asked for and there is nothing to compare with."""
     if suite.comparison or not suite.wants_comparison:
         return []
+    if suite.base:
+        return ["NOTHING WAS COMPARED: the run was stopped, or it only collected."]
     return [
         f"NOTHING WAS COMPARED: there is no baseline for {suite.environment.slug}.",
         f"Make one from five fresh process runs: {_python()} -m perf baseline record --runs 5",
