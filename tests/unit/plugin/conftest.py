@@ -23,9 +23,15 @@ ONE = ("--backends", "naive", "--case", "*T128*f32*")
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """A copy of the suite."""
+    """A copy of the suite.
+
+    Args:
+        bytecode: Where its processes keep compiled modules: most of a run's time is imports, and an
+            environment may have been installed without bytecode.
+    """
 
     root: Path
+    bytecode: Path
 
     def run(self, *arguments: str, cwd: Path | None = None, **environment: str) -> "Finished":
         """Run pytest in a fresh process."""
@@ -33,12 +39,14 @@ class Tree:
 
     def python(self, *arguments: str, cwd: Path | None = None, **environment: str) -> "Finished":
         """Run this interpreter on the copy."""
-        variables = {n: v for n, v in os.environ.items() if not n.startswith(("PYTEST", "ATTENTION"))}
+        dropped = ("PYTEST", "ATTENTION", "PYTHONDONTWRITEBYTECODE")
+        variables = {n: v for n, v in os.environ.items() if not n.startswith(dropped)}
+        variables |= {"COLUMNS": "200", "PYTHONPYCACHEPREFIX": str(self.bytecode)}
         done = subprocess.run(
             [sys.executable, *arguments],
             check=False,
             cwd=cwd or self.root,
-            env=variables | {"COLUMNS": "200"} | environment,
+            env=variables | environment,
             capture_output=True,
             text=True,
         )
@@ -73,14 +81,14 @@ class Finished:
     out: str
 
 
-def _copy(source: Path, target: Path) -> Tree:
+def _copy(source: Path, target: Path, bytecode: Path) -> Tree:
     skipped = shutil.ignore_patterns("nvidia-*", "cpu-*")
     for name in ("perf", "baselines"):
         shutil.copytree(source / name, target / name, ignore=skipped)
     for name in ("conftest.py", "pyproject.toml", "tests/slow_down.py"):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source / name, target / name)
-    return Tree(root=target)
+    return Tree(root=target, bytecode=bytecode)
 
 
 def quiet(content: dict[str, Any]) -> dict[str, Any]:
@@ -94,7 +102,7 @@ def quiet(content: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Tree:
     """A copy without any baseline; only tests that write no baseline use it."""
-    return _copy(ROOT, tmp_path_factory.mktemp("bare"))
+    return _copy(ROOT, tmp_path_factory.mktemp("bare"), tmp_path_factory.mktemp("bytecode"))
 
 
 @pytest.fixture(scope="session")
@@ -110,7 +118,7 @@ def measured(bare: Tree) -> dict[str, Any]:
 def fresh(bare: Tree, measured: dict[str, Any], tmp_path: Path) -> Tree:
     """A copy of its own without any baseline, with everything compiled."""
     del measured
-    return _copy(bare.root, tmp_path / "suite")
+    return _copy(bare.root, tmp_path / "suite", bare.bytecode)
 
 
 @pytest.fixture
