@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     usage.refuse_contradictions(config, suite)
     config.addinivalue_line("markers", "keys(direction, tag): which keys of the grids an item runs")
     config.option.benchmark_storage = usage.storage(config, BASELINES)
-    suite.base = usage.base_record(config, suite, BASELINES)
+    suite.base = usage.base_record(config, suite)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -51,20 +51,23 @@ def _wants_numbers(config: pytest.Config) -> str | None:
 def storage(config: pytest.Config, baselines: Path) -> str:
     """pytest-benchmark's storage: ours, unless the user names another."""
     given = str(config.getoption("benchmark_storage"))
-    return baselines.resolve().as_uri() if given == "file://./.benchmarks" else given
+    # No `as_uri`: pytest-benchmark takes what follows file:// as it is, %20 and all.
+    return f"file://{baselines.resolve()}" if given == "file://./.benchmarks" else given
 
 
-def base_record(config: pytest.Config, suite: Suite, baselines: Path) -> Record | None:
-    """The record that ``--benchmark-compare`` means; its path replaces the option's value.
+def base_record(config: pytest.Config, suite: Suite) -> Record | None:
+    """The record of the storage that ``--benchmark-compare`` means; its path replaces the option's value.
 
     Raises:
         pytest.UsageError: No such record, unusable, or of another GPU.
     """
     wanted = config.getoption("benchmark_compare")
-    suite.wants_comparison = wanted not in NOT_GIVEN or config.getoption("require_baseline")
-    if wanted in NOT_GIVEN:
+    if wanted in NOT_GIVEN and config.getoption("require_baseline"):
+        wanted = True
+    suite.wants_comparison = wanted not in NOT_GIVEN
+    if not suite.wants_comparison:
         return None
-    folder = baselines / suite.environment.slug
+    folder = Path(config.option.benchmark_storage.removeprefix("file://")) / suite.environment.slug
     try:
         base = in_force(folder) if wanted is True else load(_named(str(wanted), folder))
     except RecordError as error:
