@@ -22,6 +22,7 @@ def measure_run(path: Path, arguments: Sequence[str], *, log: Path | None = None
     Raises:
         RecordError: The process was stopped, or left no usable record. Failed keys are in the record.
     """
+    path.unlink(missing_ok=True)  # an older process run's record would pass for this one's
     command = [sys.executable, "-m", "pytest", "perf", "-q", "--no-header", "-p", "no:cacheprovider"]
     command += [f"--benchmark-json={path.resolve()}", *arguments]
     if log is None:
@@ -35,6 +36,6 @@ def measure_run(path: Path, arguments: Sequence[str], *, log: Path | None = None
     if status not in (OK, FAILED_KEYS):
         text = f"signal {-status}" if status < 0 else f"exit status {status}"
         raise RecordError(f"a process run ended with {text}{told}")
-    if not path.exists():  # pytest-benchmark saves nothing where nothing was measured
-        raise RecordError(f"a process run measured nothing{told}")
+    if not path.exists():
+        raise RecordError(f"a process run ended without a record{told}")
     return load(path)

@@ -172,13 +172,14 @@ def test_a_process_run_leaves_a_record(tmp_path: Path, monkeypatch: pytest.Monke
     [
         (-9, "ended with signal 9"),
         (2, "ended with exit status 2"),
-        (1, "measured nothing; it printed .*log.txt"),
+        (1, "ended without a record; it printed .*log.txt"),
     ],
 )
 def test_a_process_run_that_broke_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, said: str
 ) -> None:
-    """A crash, an interruption, or nothing measured: said, with where to read more."""
+    """A crash, an interruption, or no record: said, with where to read more; an older record is not taken."""
+    (tmp_path / "run.json").write_bytes(GOLDEN.read_bytes())
     monkeypatch.setattr(subprocess, "run", _ends_with(status, saves=False))
     with pytest.raises(RecordError, match=said):
         measure_run(tmp_path / "run.json", [], log=tmp_path / "log.txt")
