@@ -26,12 +26,11 @@ class Tree:
     """A copy of the suite.
 
     Args:
-        bytecode: Where its processes keep compiled modules: most of a run's time is imports, and an
-            environment may have been installed without bytecode.
+        compiled: Where its processes keep compiled modules and programs, which are most of a run's time.
     """
 
     root: Path
-    bytecode: Path
+    compiled: Path
 
     def run(self, *arguments: str, cwd: Path | None = None, **environment: str) -> "Finished":
         """Run pytest in a fresh process."""
@@ -41,7 +40,12 @@ class Tree:
         """Run this interpreter on the copy."""
         dropped = ("PYTEST", "ATTENTION", "PYTHONDONTWRITEBYTECODE")
         variables = {n: v for n, v in os.environ.items() if not n.startswith(dropped)}
-        variables |= {"COLUMNS": "200", "PYTHONPYCACHEPREFIX": str(self.bytecode)}
+        variables |= {
+            "COLUMNS": "200",
+            "PYTHONPYCACHEPREFIX": str(self.compiled),  # an environment may be installed without bytecode
+            "JAX_COMPILATION_CACHE_DIR": str(self.compiled / "jax"),
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        }
         done = subprocess.run(
             [sys.executable, *arguments],
             check=False,
@@ -81,14 +85,14 @@ class Finished:
     out: str
 
 
-def _copy(source: Path, target: Path, bytecode: Path) -> Tree:
+def _copy(source: Path, target: Path, compiled: Path) -> Tree:
     skipped = shutil.ignore_patterns("nvidia-*", "cpu-*")
     for name in ("perf", "baselines"):
         shutil.copytree(source / name, target / name, ignore=skipped)
     for name in ("conftest.py", "pyproject.toml", "tests/slow_down.py"):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source / name, target / name)
-    return Tree(root=target, bytecode=bytecode)
+    return Tree(root=target, compiled=compiled)
 
 
 def quiet(content: dict[str, Any]) -> dict[str, Any]:
@@ -102,7 +106,7 @@ def quiet(content: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Tree:
     """A copy without any baseline; only tests that write no baseline use it."""
-    return _copy(ROOT, tmp_path_factory.mktemp("bare"), tmp_path_factory.mktemp("bytecode"))
+    return _copy(ROOT, tmp_path_factory.mktemp("bare"), tmp_path_factory.mktemp("compiled"))
 
 
 @pytest.fixture(scope="session")
@@ -118,7 +122,7 @@ def measured(bare: Tree) -> dict[str, Any]:
 def fresh(bare: Tree, measured: dict[str, Any], tmp_path: Path) -> Tree:
     """A copy of its own without any baseline, with everything compiled."""
     del measured
-    return _copy(bare.root, tmp_path / "suite", bare.bytecode)
+    return _copy(bare.root, tmp_path / "suite", bare.compiled)
 
 
 @pytest.fixture
