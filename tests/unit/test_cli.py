@@ -1,6 +1,7 @@
 """The command line: exit codes, help, unusable input. Comparing files is tested in ``compare``."""
 
 import argparse
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -253,6 +254,20 @@ def test_a_reader_that_stops_early_is_no_error() -> None:
     done = subprocess.run(["bash", "-c", command], check=False, cwd=ROOT, capture_output=True, text=True)  # noqa: S607 - the user's shell
     assert done.stdout.count("\n") == 1
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_a_terminal_without_our_characters_costs_nothing(encoding: str) -> None:
+    """As under LC_ALL=C: they are written in escapes, and the exit code stays what it is."""
+    done = subprocess.run(
+        [sys.executable, "-m", "perf", "baseline", "show"],
+        check=False,
+        cwd=ROOT,
+        env=os.environ | {"PYTHONIOENCODING": encoding},
+        capture_output=True,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "µs".encode(encoding, "backslashreplace") in done.stdout
 
 
 def test_commands_are_declared_once() -> None:
