@@ -113,6 +113,30 @@ def test_an_unfused_kernel_breaks_the_promise() -> None:
     assert "compiled custom calls: none" in str(backend.broken_promise("forward", [], ()))
 
 
+def test_without_sight_of_kernels_the_custom_call_decides() -> None:
+    """The host clock sees none."""
+    for name, calls in (("jax_cudnn", CALLS), ("jax_cudnn_fp8", ("__cudnn$fmhaSoftmaxF8",))):
+        assert BY_NAME[name].broken_promise("forward", [], calls) is None
+
+
+def test_a_gradient_has_its_own_promise() -> None:
+    """A step whose gradient ran in bf16 is no FP8 step, whatever its forward ran."""
+    backend = BY_NAME["jax_cudnn_fp8"]
+    calls = ("__cudnn$fmhaSoftmaxBackwardF8", "__cudnn$fmhaSoftmaxF8")
+    backward = FP8_KERNEL.replace("fprop", "bprop")
+    assert backend.broken_promise("training_step", [FP8_KERNEL, backward], calls) is None
+    assert backend.broken_promise("backward", [backward], calls) is None
+    told = backend.broken_promise("training_step", [FP8_KERNEL, BF16.replace("fprop", "bprop")], calls)
+    assert str(told).startswith("promised a fused cuDNN FP8 backward kernel, ran ")
+    assert backend.broken_promise("backward", [FP8_KERNEL], calls) is not None
+
+
+def test_what_is_left_open_breaks_no_promise() -> None:
+    """XLA's own kernels are right for those who asked for no other."""
+    for name in ("naive", "jax_auto", "jax_xla"):
+        assert BY_NAME[name].broken_promise("forward", ["gemm_fusion_dot_6"], ()) is None
+
+
 def test_a_bf16_kernel_is_no_fp8() -> None:
     """Asked for FP8 and the bf16 kernel ran."""
     backend = BY_NAME["jax_cudnn_fp8"]
