@@ -9,11 +9,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from perf.baseline import FEWEST_RUNS, accepted_now, baseline, entry, stack_name
+from perf.baseline import FEWEST_RUNS, accepted_now, baseline, entry, write_next
 from perf.compare.sides import FileSide, read_side
-from perf.environment import difference, portable
+from perf.environment import stack_lines
 from perf.records.schema import Acceptance, KeyRecord, Step
-from perf.records.store import Record, RecordError, in_force, next_number, write_new
+from perf.records.store import Record, RecordError, in_force
 
 HELD_BACK = frozenset({"sw-thermal-slowdown", "hw-thermal-slowdown", "hw-slowdown", "hw-power-brake"})
 """Throttle reasons of a GPU in trouble. The software power cap is none: long kernels meet it in daily use."""
@@ -36,17 +36,13 @@ def accept(root: Path, paths: Sequence[Path], *, reason: str, only: str | None, 
     if not reason.strip():
         raise RecordError("--reason: expected why the change is accepted, found an empty text")
     side = read_side(paths, "record")
-    folder = root / side.environment.slug
-    before = in_force(folder)
+    before = in_force(root / side.environment.slug)
     if (before is None) != first:
         raise RecordError(_which_gpu(root, side, before))
     chosen = [record for record in side.records if fnmatchcase(record.key, only or "*")]
     _refuse_unfit(side, chosen, only)
     content = _content(side, before, chosen, _acceptance(side, before, chosen, reason, only))
-    number = next_number(folder)
-    path = folder / f"{number:04}_{stack_name(side.files[0])}.json"
-    write_new(path, content)
-    return path
+    return write_next(root, side.files[0], content)
 
 
 def _which_gpu(root: Path, side: FileSide, before: Record | None) -> str:
@@ -88,8 +84,7 @@ def _acceptance(
     now = accepted_now(reason)
     if before is None:
         return now
-    changed = difference(before.session.environment, portable(side.environment))
-    stack = [f"{d.field}: {d.a or 'none'} → {d.b or 'none'}" for d in changed if d.field != "gpu.uuid"]
+    stack = stack_lines(before.session.environment, side.environment)
     known = [(before.keys[record.key], record) for record in chosen if record.key in before.keys]
     steps = [Step(key=new.key, before_s=middle_s(old), after_s=middle_s(new)) for old, new in known]
     return now.model_copy(update={"replaces": before.path.name, "only": only, "stack": stack, "steps": steps})

@@ -12,7 +12,7 @@ from typing import Any
 from pytest_benchmark.stats import Stats
 
 from perf.environment import portable
-from perf.process_run import measure_run
+from perf.process_run import measure_run, refuse_failed
 from perf.records.schema import Acceptance, KeyRecord
 from perf.records.store import Record, RecordError, load, next_number, write_new
 
@@ -25,20 +25,23 @@ RUNS = Path(".perf") / "runs"
 def measure_runs(folder: Path, arguments: Sequence[str], *, runs: int) -> list[Record]:
     """Take process runs until the folder holds enough; runs of an interrupted attempt are used again."""
     folder.mkdir(parents=True, exist_ok=True)
+    records = []
     for number in range(1, runs + 1):
         path = folder / f"run-{number}.json"
         if path.exists():
             print(f"process run {number} of {runs}: kept from before ({path})")
+            records.append(load(path))
             continue
         start_s = time.monotonic()
         print(f"process run {number} of {runs} …", flush=True)
         try:
-            measure_run(path, [f"--order-seed={number}", *arguments])
+            records.append(measure_run(path, [f"--order-seed={number}", *arguments]))
+            refuse_failed(records[-1])
         except RecordError as error:
             text = f"process run {number}: {error}; its samples are in .perf/journal.jsonl"
             raise RecordError(text) from error
         print(f"process run {number} of {runs}: {time.monotonic() - start_s:.0f} s", flush=True)
-    return [load(folder / f"run-{number}.json") for number in range(1, runs + 1)]
+    return records
 
 
 def pooled(records: Sequence[Record], *, reason: str) -> dict[str, Any]:
@@ -132,9 +135,13 @@ def stack_name(record: Record) -> str:
 
 def write_baseline(root: Path, records: Sequence[Record], *, reason: str) -> Path:
     """Pool the runs and write the next number of this GPU's folder."""
-    content = pooled(records, reason=reason)
-    folder = root / records[0].session.environment.slug
-    path = folder / f"{next_number(folder):04}_{stack_name(records[0])}.json"
+    return write_next(root, records[0], pooled(records, reason=reason))
+
+
+def write_next(root: Path, first: Record, content: dict[str, Any]) -> Path:
+    """Write a baseline under the next number of its GPU's folder, named by its stack."""
+    folder = root / first.session.environment.slug
+    path = folder / f"{next_number(folder):04}_{stack_name(first)}.json"
     write_new(path, content)
     return path
 

@@ -14,12 +14,13 @@ from perf import release, usage
 from perf.capability import Supported
 from perf.environment import machine_info
 from perf.failures import failure_code
+from perf.folders import BASELINES
 from perf.grids import Entry
 from perf.options import add_options
 from perf.records.schema import Outcome
 from perf.report import terminal
 from perf.selection import SelectionError
-from perf.suite import BASELINES, REFUSAL, SUITE, Suite, make_suite, pin_worker, suite_of
+from perf.suite import REFUSAL, SUITE, Suite, make_suite, pin_worker, suite_of
 
 
 def entry_of(item: pytest.Item) -> Entry:

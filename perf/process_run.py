@@ -5,9 +5,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from perf.folders import ROOT
 from perf.records.store import Record, RecordError, load
 
-ROOT = Path(__file__).parent.parent
 OK, FAILED_KEYS = 0, 1
 
 
@@ -39,3 +39,17 @@ def measure_run(path: Path, arguments: Sequence[str], *, log: Path | None = None
     if not path.exists():
         raise RecordError(f"a process run ended without a record{told}")
     return load(path)
+
+
+def refuse_failed(record: Record) -> None:
+    """Check that every key of a process run was right.
+
+    The file is set aside, so that going on takes the process run anew.
+
+    Raises:
+        RecordError: A key failed; names the file, the key and why.
+    """
+    failed = [outcome for outcome in record.session.outcomes if outcome.outcome == "failed"]
+    if failed:
+        aside = record.path.replace(record.path.with_suffix(".failed.json"))
+        raise RecordError(f"{aside}: {failed[0].key} failed: {failed[0].text}")

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from _pytest.runner import runtestprotocol  # what pytest-rerunfailures and pytest-xdist build on too
 
+from perf.folders import BASELINES
 from perf.records.store import Record
-from perf.suite import BASELINES, Suite, Withheld
+from perf.suite import Suite, Withheld
 
 if TYPE_CHECKING:
     from perf.compare import Comparison, Thresholds
 
-OK, REGRESSION, UNDECIDED = 0, 1, 3
+OK, REGRESSION = 0, 1
 
 
 def run_withheld(item: pytest.Item, nextitem: pytest.Item | None, *, key: str) -> list[Withheld]:

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from perf.compare import Comparison, Kind, Thresholds, compare
 from perf.compare.sides import FileSide, ask
-from perf.process_run import measure_run
+from perf.process_run import measure_run, refuse_failed
 from perf.records.schema import KeyRecord
-from perf.records.store import RecordError
 
 PLANTED = 4.0
 """The planted slow-down, in changes that must not be called same: a healthy machine shows it."""
@@ -58,10 +57,7 @@ def measure_in_turn(folder: Path, arguments: Sequence[str], *, runs: int) -> tup
         side = (number + 1) // 2 % 2
         path = folder / f"{'base' if side == 0 else 'head'}-{number + 1}.json"
         start_s = time.monotonic()
-        record = measure_run(path, [f"--order-seed={number}", *arguments], log=path.with_suffix(".txt"))
-        failed = [outcome for outcome in record.session.outcomes if outcome.outcome == "failed"]
-        if failed:
-            raise RecordError(f"{path}: {failed[0].key} failed: {failed[0].text}")
+        refuse_failed(measure_run(path, [f"--order-seed={number}", *arguments], log=path.with_suffix(".txt")))
         print(f"process run {number + 1} of {2 * runs}: {time.monotonic() - start_s:.0f} s", flush=True)
         sides[side].append(path)
     return sides

@@ -19,6 +19,7 @@ from perf.cases import AttentionCase, Direction
 from perf.environment import GpuReader, environment, gpus
 from perf.environment.doctor import examine
 from perf.environment.health import warnings
+from perf.folders import BASELINES
 from perf.grids import Entry
 from perf.known_failures import KnownFailure
 from perf.known_failures import load as load_known_failures
@@ -32,8 +33,6 @@ from perf.timing.device import device_clock
 if TYPE_CHECKING:
     from perf.compare import Comparison
 
-ROOT = Path(__file__).parent.parent
-BASELINES = ROOT / "baselines"
 JOURNAL = Path(".perf") / "journal.jsonl"
 AGAIN_JOURNAL = JOURNAL.with_name("journal-keys.jsonl")
 """Of a run of listed keys, which another run may have started: that one's journal stays."""
@@ -69,7 +68,7 @@ class Remeasured:
 
 @dataclass(kw_only=True)
 class Suite:
-    """The session's state; `perf.plugin` is the only writer.
+    """The session's state.
 
     Args:
         base: The record to compare with; None when nothing is compared.

@@ -5,7 +5,8 @@ import sys
 import time
 from pathlib import Path
 
-from perf.commands.parser import BASELINES, OK, UNUSABLE, Subparsers, add_command
+from perf.commands.parser import OK, UNUSABLE, Subparsers, add_command
+from perf.folders import BASELINES
 from perf.records.store import RecordError
 
 

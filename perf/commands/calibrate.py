@@ -4,7 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from perf.commands.parser import BASELINES, OK, Subparsers, add_command
+from perf.commands.parser import OK, Subparsers, add_command
+from perf.folders import BASELINES
 
 SIZES = (500, 5_000, 50_000)
 

@@ -3,7 +3,8 @@
 import argparse
 from pathlib import Path
 
-from perf.commands.parser import BASELINES, Subparsers, add_command
+from perf.commands.parser import Subparsers, add_command
+from perf.folders import BASELINES
 
 
 def add(commands: Subparsers) -> None:

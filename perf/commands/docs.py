@@ -2,7 +2,8 @@
 
 import argparse
 
-from perf.commands.parser import BASELINES, OK, REGRESSION, Subparsers, add_command
+from perf.commands.parser import OK, REGRESSION, Subparsers, add_command
+from perf.folders import ROOT
 
 DOCUMENTS = ("README.md", "CONTRIBUTING.md")
 
@@ -19,7 +20,7 @@ def docs(arguments: argparse.Namespace) -> int:
 
     status = OK
     for name in DOCUMENTS:
-        path = BASELINES.parent / name
+        path = ROOT / name
         text = path.read_text(encoding="utf-8")
         fresh = rewritten(text)
         if fresh == text:

@@ -2,10 +2,7 @@
 
 import argparse
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeAlias
-
-BASELINES = Path(__file__).parents[2] / "baselines"
 
 EXIT_CODES = """exit codes:
   0  passed

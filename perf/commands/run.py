@@ -4,7 +4,8 @@ import argparse
 import subprocess
 import sys
 
-from perf.commands.parser import BASELINES, Subparsers, add_command
+from perf.commands.parser import Subparsers, add_command
+from perf.folders import ROOT
 
 
 def add(commands: Subparsers) -> None:
@@ -15,4 +16,4 @@ def add(commands: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run ``pytest perf`` with the options as given."""
     command = [sys.executable, "-m", "pytest", "perf", *arguments.rest]
-    return subprocess.run(command, check=False, cwd=BASELINES.parent).returncode  # noqa: S603 - this interpreter
+    return subprocess.run(command, check=False, cwd=ROOT).returncode  # noqa: S603 - this interpreter

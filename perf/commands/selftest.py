@@ -4,7 +4,8 @@ import argparse
 import time
 from pathlib import Path
 
-from perf.commands.parser import BASELINES, OK, REGRESSION, Subparsers, add_command
+from perf.commands.parser import OK, REGRESSION, Subparsers, add_command
+from perf.folders import BASELINES
 
 
 def add(commands: Subparsers) -> None:

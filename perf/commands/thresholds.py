@@ -3,7 +3,8 @@
 import argparse
 from pathlib import Path
 
-from perf.commands.parser import BASELINES, OK, Subparsers, add_command
+from perf.commands.parser import OK, Subparsers, add_command
+from perf.folders import BASELINES
 
 THRESHOLDS = BASELINES / "thresholds.toml"
 

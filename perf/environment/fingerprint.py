@@ -144,6 +144,12 @@ def difference(a: Environment, b: Environment) -> list[Difference]:
     return [pair for pair in pairs if pair.a != pair.b]
 
 
+def stack_lines(a: Environment, b: Environment) -> list[str]:
+    """List what differs between two stacks, a line each; folders and the GPU's serial are none of that."""
+    changed = (pair for pair in difference(portable(a), portable(b)) if pair.field != "gpu.uuid")
+    return [f"{pair.field}: {pair.a or 'none'} → {pair.b or 'none'}" for pair in changed]
+
+
 def _flat(environment: Environment) -> dict[str, str]:
     flat: dict[str, str] = {}
     for name, value in environment.model_dump(exclude={"libraries"}).items():

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from perf.compare import Code, Comparison, Kind, Reason, Verdict
-from perf.environment import difference, portable
+from perf.environment import stack_lines
 from perf.records.schema import Environment
 from perf.report.table import table
 from perf.units import kernel_name, percent, seconds
@@ -26,11 +26,8 @@ def verdict_lines(comparison: Comparison, base: Environment, head: Environment) 
 
 
 def environment_lines(base: Environment, head: Environment) -> list[str]:
-    """What differs between the two stacks, a line each; folders and the GPU's serial are none of that."""
-    changed = [d for d in difference(portable(base), portable(head)) if d.field != "gpu.uuid"]
-    if not changed:
-        return ["environment: no difference"]
-    return [f"{d.field}: {d.a or 'none'} → {d.b or 'none'}" for d in changed]
+    """What differs between the two stacks, or that nothing does."""
+    return stack_lines(base, head) or ["environment: no difference"]
 
 
 def finding_lines(verdicts: Sequence[Verdict]) -> list[str]:

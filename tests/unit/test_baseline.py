@@ -229,6 +229,16 @@ def test_a_broken_kept_run_is_an_error(tmp_path: Path) -> None:
         measure_runs(tmp_path, [], runs=3)
 
 
+def test_a_run_with_a_failed_key_ends_the_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once, with the key; its file is set aside, so that --resume takes that process run anew."""
+    content = _run(1)
+    content["perf"]["outcomes"][0] |= {"outcome": "failed", "code": "wrong-output", "text": "wrong"}
+    monkeypatch.setattr(baseline, "measure_run", lambda path, _arguments: _write(path, content))
+    with pytest.raises(RecordError, match=r"process run 1: .*run-1\.failed\.json: .* failed: wrong"):
+        measure_runs(tmp_path, [], runs=5)
+    assert [path.name for path in tmp_path.iterdir()] == ["run-1.failed.json"]
+
+
 def test_a_run_that_ends_badly_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The text gives its number, why it ended, and where its samples are."""
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from perf.folders import BASELINES
 from perf.known_failures import KnownFailure, KnownFailuresError, load
-from perf.suite import BASELINES
 
 KEY = "jax_cudnn/forward/B4-T128-S128-N8-K8-H64-bf16-causal"
 ENTRY = f"""

@@ -20,6 +20,18 @@ KEY = "naive/forward/B4-T128-S128-N8-K8-H64-f32-none"
 ONE = ("--backends", "naive", "--case", "*T128*f32*")
 """The options that select this key alone: a run of it takes three seconds, most of them imports."""
 
+STOP = """
+import perf.suite
+
+journal = perf.suite.Suite.journal
+
+def stop_after_the_first(self, record):
+    journal(self, record)
+    raise KeyboardInterrupt
+
+perf.suite.Suite.journal = stop_after_the_first
+"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
@@ -65,6 +77,14 @@ class Tree:
     def baseline(self) -> Path:
         """The baseline in force."""
         return max(self.folder.glob("*.json"))
+
+    def plant(self, text: str) -> None:
+        """Put a plug-in beside the copy: `-p planted` loads it."""
+        (self.root / "planted.py").write_text(text, encoding="ascii")
+
+    def plant_stop(self) -> None:
+        """Plant a Ctrl-C right after the first key was measured."""
+        self.plant(STOP)
 
     def edit(self, change: Callable[[dict[str, Any]], None]) -> None:
         """Change the content of the baseline."""

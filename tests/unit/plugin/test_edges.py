@@ -56,22 +56,6 @@ def wrong(program, expected, key, **options):
     return checked(program, expected, key, **options)
 """
 
-STOPS = """
-import perf.suite
-
-journal = perf.suite.Suite.journal
-
-def stop(self, record):
-    journal(self, record)
-    raise KeyboardInterrupt
-
-perf.suite.Suite.journal = stop
-"""
-
-
-def _plant(tree: Tree, text: str) -> None:
-    (tree.root / "planted.py").write_text(text, encoding="ascii")
-
 
 def _saved(tree: Tree, name: str = "run.json") -> dict[str, Any]:
     content: dict[str, Any] = json.loads((tree.root / name).read_text(encoding="ascii"))
@@ -94,7 +78,7 @@ def test_a_failed_key_costs_the_others_nothing(fresh: Tree) -> None:
 
     None of them has a time, in no table and in no file; the key that passed has.
     """
-    _plant(fresh, SPOILED)
+    fresh.plant(SPOILED)
     options = ("--backends", "naive,jax_xla", "--direction", "forward", "--benchmark-json=run.json")
     done = fresh.run("-p", "planted", "perf", *options)
     assert done.code == 1
@@ -115,7 +99,7 @@ def test_a_failed_key_costs_the_others_nothing(fresh: Tree) -> None:
 
 def test_a_run_that_stops_at_a_failure_is_partial(fresh: Tree) -> None:
     """With -x: the file says so, and never becomes a baseline."""
-    _plant(fresh, SPOILED)
+    fresh.plant(SPOILED)
     case = "*/forward/*bf16-*"
     fresh.run(
         "-p", "planted", "perf", "-x", "--backends", "jax_xla", "--case", case, "--benchmark-json=run.json"
@@ -129,7 +113,7 @@ def test_a_run_that_stops_at_a_failure_is_partial(fresh: Tree) -> None:
 
 def test_outcomes_are_saved_where_nothing_was_measured(fresh: Tree) -> None:
     """All keys failed or were refused: the file says so for each of them; without it nobody could tell."""
-    _plant(fresh, SPOILED)
+    fresh.plant(SPOILED)
     done = fresh.run(
         "-p",
         "planted",
@@ -162,7 +146,7 @@ def test_a_named_file_is_part_of_a_run(tree: Tree) -> None:
 
 def test_a_stopped_run_compares_nothing(tree: Tree) -> None:
     """After Ctrl-C: said as it is, with pytest's own exit status; what was measured is in the journal."""
-    _plant(tree, STOPS)
+    tree.plant_stop()
     done = tree.run("-p", "planted", "perf", *ONE, *COMPARE)
     assert done.code == INTERRUPTED
     assert "NOTHING WAS COMPARED: the run was stopped" in done.out
@@ -249,7 +233,7 @@ def test_a_key_that_fails_while_measured_again(tree: Tree) -> None:
     text = thresholds.read_text(encoding="utf-8")
     text = text.replace("looks = 3", "looks = 2").replace("processes_per_look = 2", "processes_per_look = 1")
     thresholds.write_text(text, encoding="utf-8")
-    _plant(tree, FAILS_WHEN_LISTED)
+    tree.plant(FAILS_WHEN_LISTED)
     options = ("--backends", "naive", "--benchmark-compare", "--benchmark-json=run.json")
     slower = {"ATTENTION_PERF_TEST_SLOWER": "naive/*", "ATTENTION_PERF_TEST_FACTOR": "2"}
     done = tree.run("-p", "tests.slow_down", "-p", "planted", "perf", *options, **slower)

@@ -13,18 +13,6 @@ ONE = ("--backends", "naive", "--case", "*T128*f32*")
 BOTH = ("--backends", "naive", "--direction", "forward")
 Tree = Any
 
-STOP = """
-import perf.suite
-
-journal = perf.suite.Suite.journal
-
-def stop_after_the_first(self, record):
-    journal(self, record)
-    raise KeyboardInterrupt
-
-perf.suite.Suite.journal = stop_after_the_first
-"""
-
 WRONG = """
 import jax.nn
 
@@ -36,10 +24,6 @@ jax.nn.softmax = lambda score, axis: softmax(score, axis=axis) * (1.1 if score.d
 def _saved(tree: Tree, name: str = "run.json") -> dict[str, Any]:
     content: dict[str, Any] = json.loads((tree.root / name).read_text(encoding="ascii"))
     return content
-
-
-def _plugin(tree: Tree, text: str) -> None:
-    (tree.root / "planted.py").write_text(text, encoding="ascii")
 
 
 def test_a_record_has_names_and_numbers_alone(fresh: Tree) -> None:
@@ -88,7 +72,7 @@ def test_saving_twice(fresh: Tree) -> None:
 )
 def test_a_partial_run_never_becomes_a_baseline(fresh: Tree, options: tuple[str, ...], said: str) -> None:
     """-k and Ctrl-C: the file says why, pooling refuses it, the journal has what was measured."""
-    _plugin(fresh, STOP)
+    fresh.plant_stop()
     fresh.run(*options, "perf", *BOTH, "--benchmark-json=run.json")
     record = load(fresh.root / "run.json")
     assert record.session.partial is not None
@@ -101,7 +85,7 @@ def test_a_partial_run_never_becomes_a_baseline(fresh: Tree, options: tuple[str,
 
 def test_a_wrong_key_has_no_time(fresh: Tree) -> None:
     """The text names worst index, limit, seed and command; the file has the outcome, not the time."""
-    _plugin(fresh, WRONG)
+    fresh.plant(WRONG)
     done = fresh.run("-p", "planted", "perf", *BOTH, "--benchmark-json=run.json")
     assert done.code == 1
     for part in (
@@ -119,8 +103,7 @@ def test_a_wrong_key_has_no_time(fresh: Tree) -> None:
 
 def test_nothing_starts_jax_before_the_first_test(fresh: Tree) -> None:
     """Workers and subprocesses start clean: no JAX backend, so no CUDA context, until a key runs."""
-    _plugin(
-        fresh,
+    fresh.plant(
         "def pytest_collection_finish(session):\n"
         "    from jax._src import xla_bridge\n"
         "    print('backends started:', sorted(xla_bridge._backends))\n",
