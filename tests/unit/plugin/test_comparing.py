@@ -11,8 +11,17 @@ KEY = "naive/forward/B4-T128-S128-N8-K8-H64-f32-none"
 ONE = ("--backends", "naive", "--case", "*T128*f32*")
 COMPARE = ("perf", *ONE, "--benchmark-compare", "--no-remeasure")
 SLOWER = {"ATTENTION_PERF_TEST_SLOWER": "naive/*", "ATTENTION_PERF_TEST_FACTOR": "30"}
+BETWEEN = {"ATTENTION_PERF_TEST_SLOWER": "naive/*", "ATTENTION_PERF_TEST_STEP": "1e-3"}
+"""Samples of 1 ms: slower than the median of `_widen`'s process runs, faster than the slowest."""
+
 Tree = Any
 """`conftest.Tree`; test modules cannot import their conftest."""
+
+
+def _widen(key: dict[str, Any]) -> None:
+    """Process runs of 0.4, 0.6, 0.8, 1.0 and 1.2 ms instead of 2 ms."""
+    for number, run in enumerate(key["processes"]):
+        run["data_s"] = [(0.2 + 0.1 * number) * sample for sample in run["data_s"]]
 
 
 def _verdict(out: str) -> str:
@@ -77,33 +86,22 @@ def test_an_improvement_is_said_and_the_baseline_is_stale(tree: Tree) -> None:
 
 def test_undecided_ends_with_3(tree: Tree) -> None:
     """One that is neither clearly slower nor clearly the same is no pass."""
-
-    def widen(key: dict[str, Any]) -> None:
-        for number, run in enumerate(key["processes"]):
-            run["data_s"] = [(0.2 + 0.1 * number) * sample for sample in run["data_s"]]
-
-    tree.edit_key(widen)
-    done = tree.run("-p", "tests.slow_down", *COMPARE, **(SLOWER | {"ATTENTION_PERF_TEST_FACTOR": "2"}))
+    tree.edit_key(_widen)
+    done = tree.run("-p", "tests.slow_down", *COMPARE, **BETWEEN)
     assert "undecided" in _verdict(done.out)
     assert done.code == 3
 
 
 def test_undecided_keys_are_measured_again(tree: Tree) -> None:
     """In fresh processes, with what it cost; all process runs are in the saved record."""
-
-    def widen(key: dict[str, Any]) -> None:
-        for number, run in enumerate(key["processes"]):
-            run["data_s"] = [(0.2 + 0.1 * number) * sample for sample in run["data_s"]]
-
-    tree.edit_key(widen)
+    tree.edit_key(_widen)
     thresholds = tree.root / "baselines" / "thresholds.toml"
     text = thresholds.read_text(encoding="utf-8")
     thresholds.write_text(
         text.replace("looks = 3", "looks = 2").replace("processes_per_look = 2", "processes_per_look = 1")
     )
-    slower = SLOWER | {"ATTENTION_PERF_TEST_FACTOR": "2"}
     options = [option for option in COMPARE if option != "--no-remeasure"]
-    done = tree.run("-p", "tests.slow_down", *options, "--benchmark-json=run.json", **slower)
+    done = tree.run("-p", "tests.slow_down", *options, "--benchmark-json=run.json", **BETWEEN)
     assert "measured again in fresh processes: keys 1, process runs 1" in done.out
     record = json.loads((tree.root / "run.json").read_text(encoding="ascii"))
     key = record["benchmarks"][0]["extra_info"]["perf"]

@@ -235,8 +235,8 @@ def test_a_key_that_fails_while_measured_again(tree: Tree) -> None:
     thresholds.write_text(text, encoding="utf-8")
     tree.plant(FAILS_WHEN_LISTED)
     options = ("--backends", "naive", "--benchmark-compare", "--benchmark-json=run.json")
-    slower = {"ATTENTION_PERF_TEST_SLOWER": "naive/*", "ATTENTION_PERF_TEST_FACTOR": "2"}
-    done = tree.run("-p", "tests.slow_down", "-p", "planted", "perf", *options, **slower)
+    between = {"ATTENTION_PERF_TEST_SLOWER": "naive/*", "ATTENTION_PERF_TEST_STEP": "1e-3"}
+    done = tree.run("-p", "tests.slow_down", "-p", "planted", "perf", *options, **between)
     assert "INTERNALERROR" not in done.out
     assert f"FAILED perf/bench_forward.py::bench_forward[{KEY}]" in done.out
     assert "wrong-output: wrong now and then" in done.out
