@@ -13,12 +13,13 @@ from perf.ahead import compile_ahead
 from perf.backends import BY_NAME
 from perf.backends.base import Backend
 from perf.capability import Unsupported
-from perf.cases import AttentionCase, Direction
+from perf.cases import Case, Direction
 from perf.grids import Entry
-from perf.inputs import Inputs, make_inputs
+from perf.inputs import Inputs
 from perf.measure import Setup, measure
-from perf.reference import Expected, expected, quantities
+from perf.reference import Expected
 from perf.suite import REFUSAL, Suite, suite_of
+from perf.workloads import make_inputs, quantities, workload
 
 pytest_plugins = ["perf.plugin", "pytester"]
 
@@ -30,7 +31,7 @@ def suite(pytestconfig: pytest.Config) -> Suite:
 
 
 @pytest.fixture
-def case(entry: Entry) -> AttentionCase:
+def case(entry: Entry) -> Case:
     """Shape, dtype and mask of the key."""
     return entry.case
 
@@ -46,18 +47,18 @@ def backend(entry: Entry, suite: Suite, request: pytest.FixtureRequest) -> Backe
 
 
 @lru_cache(maxsize=1)  # items come sorted by case
-def _inputs(case: AttentionCase, seed: int) -> Inputs:
+def _inputs(case: Case, seed: int) -> Inputs:
     return make_inputs(case, seed=seed)
 
 
 @lru_cache(maxsize=1)
-def _expected(case: AttentionCase, direction: Direction, seed: int) -> Expected:
-    return expected(case, direction, _inputs(case, seed))
+def _expected(case: Case, direction: Direction, seed: int) -> Expected:
+    return workload(case).expected(case, direction, _inputs(case, seed))
 
 
 @pytest.fixture
-def qkv(case: AttentionCase, backend: Backend, suite: Suite, compiled_ahead: None) -> Inputs:
-    """Q, K, V and the output gradient of the case."""
+def qkv(case: Case, backend: Backend, suite: Suite, compiled_ahead: None) -> Inputs:
+    """The arrays of the case: Q, K, V and the output gradient, for attention."""
     del backend, compiled_ahead  # a refused case makes no arrays
     return _inputs(case, suite.config.getoption("seed"))
 
@@ -76,7 +77,7 @@ def oracle(entry: Entry, qkv: Inputs, suite: Suite) -> Expected:
     del qkv
     seed = suite.config.getoption("seed")
     direction = suite.reference_direction(entry.case)
-    return _expected(entry.case, direction, seed).only(quantities(entry.key.direction))
+    return _expected(entry.case, direction, seed).only(quantities(entry.case, entry.key.direction))
 
 
 @pytest.fixture(scope="session")

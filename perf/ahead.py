@@ -7,16 +7,13 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from perf.cases import AttentionCase, Direction
+from perf.cases import Case, Direction
 from perf.grids import Entry
-from perf.inputs import compiled_maker
 from perf.numerics import compiled_summaries
-from perf.reference import compiled_reference, output_shapes
+from perf.workloads import workload
 
 
-def compile_ahead(
-    entries: Iterable[Entry], reference_direction: Callable[[AttentionCase], Direction]
-) -> None:
+def compile_ahead(entries: Iterable[Entry], reference_direction: Callable[[Case], Direction]) -> None:
     """Compile inputs, references and comparisons of these keys.
 
     Args:
@@ -24,12 +21,14 @@ def compile_ahead(
     """
     entries = tuple(entries)
     cases = dict.fromkeys(entry.case for entry in entries)
-    shapes = dict.fromkeys(output_shapes(entry.case, entry.key.direction) for entry in entries)
+    shapes = dict.fromkeys(
+        workload(entry.case).output_shapes(entry.case, entry.key.direction) for entry in entries
+    )
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        started: list[Future[object]] = [pool.submit(compiled_maker, case) for case in cases]
+        started: list[Future[object]] = [pool.submit(workload(case).maker, case) for case in cases]
         for case in cases:
             gradients = reference_direction(case) != "forward"
-            started.append(pool.submit(compiled_reference, case, with_gradients=gradients))
+            started.append(pool.submit(workload(case).reference, case, with_gradients=gradients))
         started += [pool.submit(compiled_summaries, shape) for shape in shapes]
         for future in started:
             future.result()

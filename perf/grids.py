@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from perf.cases import DIRECTIONS, AttentionCase, Direction, Dtype, Key, Mask
+from perf.cases import DIRECTIONS, AttentionCase, Case, Direction, Dtype, Key, Mask
 
 TAGS = {
     "smoke": "seconds, also on a CPU",
@@ -36,7 +36,7 @@ class Grid:
     tags: frozenset[str]
     backends: tuple[str, ...]
     directions: tuple[Direction, ...]
-    cases: tuple[AttentionCase, ...]
+    cases: tuple[Case, ...]
 
 
 def _case(  # noqa: PLR0913 - the eight fields of a case, with the defaults of the codelab
@@ -77,7 +77,7 @@ def _grid(  # noqa: PLR0913 - one argument a field
     *,
     tags: str,
     backends: tuple[str, ...],
-    cases: Iterable[AttentionCase],
+    cases: Iterable[Case],
     directions: tuple[Direction, ...] = _FORWARD,
 ) -> Grid:
     implied = {"smoke": {"gate", "full"}, "gate": {"full"}}
@@ -318,12 +318,12 @@ class Entry:
     """One key of the grids with its case, all tags of the grids that hold it, and their sources."""
 
     key: Key
-    case: AttentionCase
+    case: Case
     tags: frozenset[str]
     sources: tuple[str, ...]
 
 
-def _rows() -> Iterator[tuple[Key, AttentionCase, Grid]]:
+def _rows() -> Iterator[tuple[Key, Case, Grid]]:
     for grid in GRIDS:
         for case, direction, backend in product(grid.cases, grid.directions, grid.backends):
             yield Key(backend=backend, direction=direction, case_id=case.id), case, grid

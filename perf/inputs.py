@@ -10,7 +10,7 @@ from functools import cache, partial
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from perf.cases import AttentionCase
 
@@ -23,15 +23,11 @@ FP8_MAX = 448.0
 Inputs = dict[str, Array]
 """``q`` (B, T, N, H), ``k`` and ``v`` (B, S, K, H), ``g`` (B, T, N, H): the gradient of the output.
 
+``bias`` (1, N, T, S) where the case has a dense one. Under padding ``g`` is zero where a query is padding.
+
 FP8 arrays come with one float32 scalar ``scale``: stored = round(scale × value), so that the largest value of
 the four meets the largest FP8 number. One scale loses nothing: the four have the same distribution.
 """
-
-
-def make_inputs(case: AttentionCase, *, seed: int) -> Inputs:
-    """Make the arrays of a case on the default device; the same case and seed give the same values."""
-    made: Inputs = compiled_maker(case)(jax.random.key(seed))
-    return made
 
 
 @cache
@@ -40,13 +36,29 @@ def compiled_maker(case: AttentionCase) -> Callable[[Array], Inputs]:
     return jax.jit(partial(_make, case)).lower(jax.random.key(0)).compile()
 
 
-def _make(case: AttentionCase, key: Array) -> Inputs:
+def array_shapes(case: AttentionCase) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of a case's arrays, the scale of FP8 apart."""
     shapes = {"q": case.query_shape, "k": case.key_shape, "v": case.key_shape, "g": case.query_shape}
+    if case.bias == "dense":
+        return {**shapes, "bias": (1, case.q_heads, case.q_len, case.kv_len)}
+    return {**shapes}
+
+
+def rows_used(case: AttentionCase) -> Bool[Array, "B T"]:
+    """Which positions are no padding."""
+    used: Array = jnp.arange(case.q_len) < jnp.asarray(case.lengths)[:, None]
+    return used
+
+
+def _make(case: AttentionCase, key: Array) -> Inputs:
+    shapes = array_shapes(case)
     keys = jax.random.split(key, len(shapes))
     normal = {
         name: jax.random.normal(one, shape, jnp.float32)
         for (name, shape), one in zip(shapes.items(), keys, strict=True)
     }
+    if case.padded:
+        normal["g"] = jnp.where(rows_used(case)[..., None, None], normal["g"], 0)
     if case.dtype != "float8_e4m3fn":
         return {name: x.astype(case.dtype) for name, x in normal.items()}
     scale = FP8_MAX / jnp.max(jnp.stack([jnp.max(jnp.abs(x)) for x in normal.values()]))

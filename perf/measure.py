@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from perf.backends import BY_NAME
 from perf.backends.base import Backend, Program
-from perf.cases import AttentionCase, Key
+from perf.cases import Case, Key
 from perf.grids import Entry
 from perf.inputs import INPUTS, Inputs
 from perf.numerics import QuantityError, errors, failure_text
@@ -249,7 +249,7 @@ def kernels(activities: list[list[Activity]]) -> list[Kernel]:
     ]
 
 
-def key_record(key: Key, case: AttentionCase, setup: Setup, run: ProcessRun) -> KeyRecord:
+def key_record(key: Key, case: Case, setup: Setup, run: ProcessRun) -> KeyRecord:
     """The record of a key with one process run."""
     name: Literal["kernel time", "wall time"] = "kernel time" if setup.clock == "device" else "wall time"
     return KeyRecord(

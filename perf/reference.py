@@ -14,10 +14,10 @@ from functools import cache, partial
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 
-from perf.cases import AttentionCase, Direction
-from perf.inputs import Inputs, widened
+from perf.cases import SCORE_CAP, AttentionCase, Direction
+from perf.inputs import Inputs, array_shapes, rows_used, widened
 
 IEEE_E4M3_MAX = 240.0
 
@@ -77,7 +77,7 @@ def output_shapes(case: AttentionCase, direction: Direction) -> Shapes:
 def expected(case: AttentionCase, direction: Direction, inputs: Inputs) -> Expected:
     """Compute the right answer and the naive error for one case on the default device."""
     # Widened outside the program: inside it XLA takes a widened FP8 product for an FP8 product.
-    exact = {name: widened(inputs, name) for name in "qkvg"}
+    exact = {name: widened(inputs, name) for name in array_shapes(case)}
     raw, rms, largest = compiled_reference(case, with_gradients=direction != "forward")(exact)
     return Expected(
         values=raw,
@@ -86,10 +86,39 @@ def expected(case: AttentionCase, direction: Direction, inputs: Inputs) -> Expec
     ).only(quantities(direction))
 
 
-def visible(case: AttentionCase) -> Array:
-    """Which key each query sees: bool (T, S); causal counts both lengths from the first position."""
+def visible(case: AttentionCase) -> Bool[Array, "T S"]:
+    """Which key each query sees, padding apart; see `perf.cases.Mask`."""
     full = jnp.ones((case.q_len, case.kv_len), bool)
-    return jnp.tril(full) if case.mask == "causal" else full
+    if not case.causal:
+        return full
+    last = case.kv_len - case.q_len if case.mask == "causal_br" else 0
+    seen = jnp.tril(full, last)
+    return seen & jnp.triu(full, -case.window) if case.window else seen
+
+
+def alibi(case: AttentionCase) -> Float[Array, "N T S"]:
+    """The bias −2^(−8(n+1)/N)·(t − s) of head n (Press et al. 2022, for N a power of two)."""
+    slope = 2.0 ** (-8 * (jnp.arange(case.q_heads) + 1) / case.q_heads)
+    distance = jnp.arange(case.q_len)[:, None] - jnp.arange(case.kv_len)
+    bias: Array = -slope[:, None, None] * distance
+    return bias
+
+
+def score_step(case: AttentionCase) -> Callable[[Array], Array]:
+    """The pointwise step on the scaled scores; see `perf.cases.Score`."""
+    return {
+        "plain": lambda x: x,
+        "softcap": lambda x: SCORE_CAP * jnp.tanh(x / SCORE_CAP),
+        "softsign": lambda x: x / (1 + jnp.abs(x) / SCORE_CAP),
+    }[case.score]
+
+
+def only_used(case: AttentionCase, values: dict[str, Array]) -> dict[str, Array]:
+    """Output and query gradient with zeros where a query is padding: what stands there is not defined."""
+    if not case.padded:
+        return values
+    used = rows_used(case)[..., None, None]
+    return {n: jnp.where(used, x, 0) if n in ("out", "dq") else x for n, x in values.items()}
 
 
 Results = tuple[dict[str, Array], dict[str, Array], dict[str, Array]]
@@ -101,8 +130,7 @@ def compiled_reference(case: AttentionCase, *, with_gradients: bool) -> Callable
     """The program that computes the exact values and the naive error from exact arrays."""
     options = _COMPILER_OPTIONS if jax.default_backend() == "gpu" else None
     function = jax.jit(partial(_all_heads, case, with_gradients), compiler_options=options)
-    shapes = {"q": case.query_shape, "k": case.key_shape, "v": case.key_shape, "g": case.query_shape}
-    arguments = {n: jax.ShapeDtypeStruct(shape, jnp.float32) for n, shape in shapes.items()}
+    arguments = {n: jax.ShapeDtypeStruct(shape, jnp.float32) for n, shape in array_shapes(case).items()}
     return function.lower(arguments).compile()
 
 
@@ -115,20 +143,34 @@ def _all_heads(case: AttentionCase, with_gradients: bool, exact: Inputs) -> Resu
     groups = case.q_heads // case.kv_heads
     q, k, v, g = (_split_heads(exact[name], case.kv_heads) for name in "qkvg")
     rounded, kept = rounding(case)
+    bias = _bias(case, exact)
+    lengths = jnp.repeat(jnp.asarray(case.lengths), case.kv_heads)
 
-    def one(head: tuple[Array, Array, Array, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
-        right = attention(case, *head, with_gradients=with_gradients)
-        naive = attention(case, *head, rounded=rounded, kept=kept, with_gradients=with_gradients)
+    def one(head: tuple[Array, ...]) -> tuple[dict[str, Array], dict[str, Array]]:
+        number, length, *arrays = head
+        mine = None if bias is None else bias[number % case.kv_heads]
+        compute = partial(attention, case, *arrays, with_gradients=with_gradients, bias=mine, length=length)
+        right, naive = compute(), compute(rounded=rounded, kept=kept)
         return right, {name: naive[name] - right[name] for name in right}
 
-    right, error = jax.lax.map(one, (q, k[..., 0, :], v[..., 0, :], g))
+    numbers = jnp.arange(case.batch * case.kv_heads)
+    right, error = jax.lax.map(one, (numbers, lengths, q, k[..., 0, :], v[..., 0, :], g))
     shapes = {"out": groups, "dq": groups, "dk": 1, "dv": 1}
     values = {
         name: _join_heads(x.reshape(*x.shape[:2], shapes[name], x.shape[-1]), case)
         for name, x in right.items()
     }
+    values = only_used(case, values)
     rms = {name: jnp.sqrt(jnp.mean(e * e)) for name, e in error.items()}
     return values, rms, {name: jnp.max(jnp.abs(e)) for name, e in error.items()}
+
+
+def _bias(case: AttentionCase, exact: Inputs) -> Float[Array, "K G T S"] | None:
+    """The bias by key head; None without one."""
+    if case.bias == "none":
+        return None
+    bias = exact["bias"][0] if case.bias == "dense" else alibi(case)
+    return bias.reshape(case.kv_heads, -1, *bias.shape[1:])
 
 
 def attention(  # noqa: PLR0913 - the four arrays of attention are its positional arguments
@@ -139,19 +181,26 @@ def attention(  # noqa: PLR0913 - the four arrays of attention are its positiona
     g: Float[Array, "T G H"],
     *,
     with_gradients: bool,
+    bias: Float[Array, "G T S"] | None = None,
+    length: Int[Array, ""] | None = None,
     rounded: Round = exactly,
     kept: Round = exactly,
 ) -> dict[str, Array]:
     """One key head with its G query heads: ``out``, and ``dq``, ``dk``, ``dv`` for output gradient g.
 
     Args:
+        bias: Added to the scores.
+        length: How many keys there are, the rest is padding; None for all.
         rounded: Applied to the operands of products and to the results.
         kept: Applied to every other intermediate.
     """
     product = partial(jnp.einsum, precision="highest")
     scale = 1 / math.sqrt(case.head_dim)
     score = kept(kept(product("tgh,sh->gts", rounded(q), rounded(k))) * scale)
-    score = jnp.where(visible(case), score, -jnp.inf)
+    step, slope = jax.vjp(score_step(case), score)
+    score = kept(step) if bias is None else kept(kept(step) + bias)
+    seen = visible(case) if length is None else visible(case) & (jnp.arange(case.kv_len) < length)
+    score = jnp.where(seen, score, -jnp.inf)
     power = kept(jnp.exp(kept(score - jnp.max(score, axis=-1, keepdims=True))))
     total = jnp.sum(power, axis=-1, keepdims=True)
     weight = rounded(power / total)
@@ -164,7 +213,8 @@ def attention(  # noqa: PLR0913 - the four arrays of attention are its positiona
     # key has most of the weight, two terms that should cancel are off by different factors: the error's tail.
     inverse_square = kept(1 / kept(kept(total) * kept(total)))
     dtotal = kept(jnp.sum(kept(kept(dweight * inverse_square) * power), axis=-1, keepdims=True))
-    dscore = rounded(kept(kept(kept(dweight / total) - dtotal) * power) * scale)
+    (dscore,) = slope(kept(kept(kept(dweight / total) - dtotal) * power))
+    dscore = rounded(kept(dscore) * scale)
     dq = rounded(product("gts,sh->tgh", dscore, rounded(k)))
     dk = rounded(jnp.sum(kept(product("gts,tgh->gsh", dscore, rounded(q))), axis=0))
     return {"out": out, "dq": dq, "dk": dk, "dv": dv}

@@ -15,7 +15,7 @@ from pytest_benchmark.stats import Stats
 
 from perf.backends import BY_NAME
 from perf.capability import Capability, Machine
-from perf.cases import AttentionCase, Direction
+from perf.cases import Case, Direction
 from perf.environment import GpuReader, environment, gpus
 from perf.environment.doctor import examine
 from perf.environment.health import warnings
@@ -130,7 +130,7 @@ class Suite:
                 "matches CUDA (pip install '.[cuda13]'), or choose the CPU with JAX_PLATFORMS=cpu"
             )
 
-    def reference_direction(self, case: AttentionCase) -> Direction:
+    def reference_direction(self, case: Case) -> Direction:
         """What the reference computes for a case: gradients only if some selected key needs them."""
         mine = (entry for entry in self.runnable if entry.case == case)
         only_forward = all(entry.key.direction == "forward" for entry in mine)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from perf.cases import AttentionCase, Direction
+from perf.cases import AttentionCase, BlockCase, Case, Direction, MatmulCase
 
 _DTYPE_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "float8_e4m3fn": 1}
 
@@ -10,28 +10,88 @@ PRODUCTS: dict[Direction, float] = {"forward": 2, "backward": 5, "training_step"
 """Matrix products of size T × S × H a head: Q Kᵀ and P V; five in the gradient (Dao et al. 2022)."""
 
 
-def flop(case: AttentionCase, direction: Direction) -> float:
-    """Floating-point operations of the products: 2·B·N·H a visible (query, key) pair and product.
+def flop(case: Case, direction: Direction) -> float:
+    """Floating-point operations of the matrix products; everything else is not counted.
 
-    A causal mask counts half the square, as the cuDNN article does; softmax is not counted.
+    Attention: 2·N·H a visible (query, key) pair and product. A causal mask counts half the square, as the
+    cuDNN article does. A matrix product: 2·M·N·K. Blocks: attention, and 2 a token and weight; twice that
+    more in the gradient.
     """
-    pairs = case.q_len * case.kv_len / (2 if case.mask == "causal" else 1)
-    return PRODUCTS[direction] * 2 * case.batch * case.q_heads * case.head_dim * pairs
+    match case:
+        case MatmulCase():
+            return 2.0 * case.m * case.n * case.k
+        case BlockCase():
+            return _block_flop(case, direction)
+        case AttentionCase():
+            return _attention_flop(case, direction)
 
 
-def least_bytes(case: AttentionCase, direction: Direction) -> float:
+def _attention_flop(case: AttentionCase, direction: Direction) -> float:
+    pairs = sum(_pairs(case, length) for length in case.lengths)
+    return PRODUCTS[direction] * 2 * case.q_heads * case.head_dim * pairs
+
+
+def _pairs(case: AttentionCase, length: int) -> float:
+    """Visible (query, key) pairs of one sequence and head."""
+    queries = length if case.padded else case.q_len
+    if case.window:  # the band less its missing corner
+        width = min(case.window + 1, length)
+        return queries * width - width * (width - 1) / 2
+    return queries * length / (2 if case.causal else 1)
+
+
+def weights(case: BlockCase) -> int:
+    """Weights of the matrix products of all layers: Q, K, V and output projections, and SwiGLU's three."""
+    projections = 2 * case.hidden * case.head_dim * (case.q_heads + case.kv_heads)
+    return case.layers * (projections + 3 * case.hidden * case.ffn)
+
+
+def _block_flop(case: BlockCase, direction: Direction) -> float:
+    passes = {"forward": 1, "backward": 2, "training_step": 3}[direction]
+    attention = AttentionCase(
+        batch=case.batch,
+        q_len=case.length,
+        kv_len=case.length,
+        q_heads=case.q_heads,
+        kv_heads=case.kv_heads,
+        head_dim=case.head_dim,
+        dtype=case.dtype,
+        mask="causal",
+    )
+    tokens = case.batch * case.length
+    return passes * 2.0 * tokens * weights(case) + case.layers * _attention_flop(attention, direction)
+
+
+def least_bytes(case: Case, direction: Direction) -> float:
     """Bytes that must move: every input read once, every output written once.
 
     forward reads Q, K, V and writes the output; backward reads these and the output gradient and writes
-    three gradients; a training step reads Q, K, V and the gradient and writes all four.
+    three gradients; a training step reads Q, K, V and the gradient and writes all four. Blocks: input and
+    output, and each weight once; a training step reads and writes weights and AdamW's two moments.
     """
-    query = case.batch * case.q_len * case.q_heads * case.head_dim
-    key = case.batch * case.kv_len * case.kv_heads * case.head_dim
+    match case:
+        case MatmulCase():
+            left, right = (1 if dtype == "int8" else 2 for dtype in (case.left, case.right))
+            return float(left * case.m * case.k + right * case.k * case.n + 2 * case.m * case.n)
+        case BlockCase():
+            tensors = 6 if direction == "training_step" else 1
+            tokens = case.batch * case.length * case.hidden
+            return float(_DTYPE_BYTES[case.dtype] * (2 * tokens + tensors * weights(case)))
+        case AttentionCase():
+            return _attention_bytes(case, direction)
+
+
+def _attention_bytes(case: AttentionCase, direction: Direction) -> float:
+    rows = sum(case.lengths) if case.padded else case.batch * case.q_len
+    query = rows * case.q_heads * case.head_dim
+    key = sum(case.lengths) * case.kv_heads * case.head_dim
     arrays = {
         "forward": 2 * query + 2 * key,
         "backward": 4 * query + 4 * key,
         "training_step": 4 * query + 4 * key,
     }[direction]
+    if case.bias == "dense":
+        arrays += case.q_heads * case.q_len * case.kv_len
     return float(arrays * _DTYPE_BYTES[case.dtype])
 
 

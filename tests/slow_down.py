@@ -29,10 +29,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     from perf.suite import suite_of
 
     glob = os.environ["ATTENTION_PERF_TEST_SLOWER"]
-    step, factor = (
-        os.environ.get("ATTENTION_PERF_TEST_STEP"),
-        os.environ.get("ATTENTION_PERF_TEST_FACTOR", "1"),
-    )
+    step = os.environ.get("ATTENTION_PERF_TEST_STEP")
+    factor = float(os.environ.get("ATTENTION_PERF_TEST_FACTOR", "1"))
     chosen = [item for item in items if is_bench(item) and fnmatchcase(key_of(item), glob)]
     if not chosen and not config.getoption("keys"):
         raise pytest.UsageError(f"ATTENTION_PERF_TEST_SLOWER: {glob!r} matches no key of this run")

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from jax import Array
 
 from perf.capability import Capability, Machine
-from perf.cases import AttentionCase, Direction
+from perf.cases import Direction
 from perf.inputs import Inputs
 
 
@@ -35,7 +35,10 @@ class Program:
 
 
 class Backend(Protocol):
-    """One way to compute attention: one module, one row in `perf.backends.BACKENDS`."""
+    """One way to compute a kind of case: one module, one row in `perf.backends.BACKENDS`.
+
+    Each knows one kind of case; the grids pair them.
+    """
 
     @property
     def name(self) -> str:
@@ -45,10 +48,10 @@ class Backend(Protocol):
     def summary(self) -> str:
         """One line for ``python -m perf doctor`` and the support matrix."""
 
-    def supports(self, case: AttentionCase, direction: Direction, machine: Machine) -> Capability:
+    def supports(self, case: Any, direction: Direction, machine: Machine) -> Capability:
         """Whether the case can run on a machine; pure, imports nothing heavy."""
 
-    def build(self, case: AttentionCase, direction: Direction, inputs: Inputs) -> Program:
+    def build(self, case: Any, direction: Direction, inputs: Inputs) -> Program:
         """Compile the case. Never falls back to another backend."""
 
     def broken_promise(

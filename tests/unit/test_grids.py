@@ -8,7 +8,7 @@ import pytest
 from perf.backends import BACKENDS, BY_NAME
 from perf.backends.base import Backend
 from perf.cases import AttentionCase
-from perf.grids import GRIDS, TAGS, entries
+from perf.grids import GRIDS, TAGS, Entry, entries
 
 
 def _tagged(tag: str) -> set[str]:
@@ -147,13 +147,21 @@ def test_grids_have_their_own_names() -> None:
     assert [name for name, count in Counter(grid.name for grid in GRIDS).items() if count > 1] == []
 
 
+def timed_by(backend: Backend) -> list[Entry]:
+    """The keys of a backend that are timed."""
+    return [e for e in entries() if e.key.backend == backend.name and "full" in e.tags]
+
+
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: str(backend.name))
 def test_every_backend_is_checked_in_every_direction(backend: Backend) -> None:
     """A backend without these keys would be timed without any check of its gradients, mask or heads."""
     mine = [e for e in entries() if e.key.backend == backend.name and "correctness" in e.tags]
-    assert {entry.key.direction for entry in mine} == {"forward", "backward", "training_step"}
-    assert {entry.case.mask for entry in mine} == {"none", "causal"}
-    assert {entry.case.q_heads == entry.case.kv_heads for entry in mine} == {True, False}
+    assert {entry.key.direction for entry in mine} >= {e.key.direction for e in timed_by(backend)}
+    cases = [entry.case for entry in mine if isinstance(entry.case, AttentionCase)]
+    assert len(cases) == len(mine) or not cases
+    if cases:
+        assert {case.mask for case in cases} >= {"none", "causal"}
+        assert {case.q_heads == case.kv_heads for case in cases} == {True, False}
 
 
 def test_a_key_of_two_grids_has_both_sources_and_all_tags() -> None:

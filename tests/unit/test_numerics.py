@@ -10,9 +10,10 @@ import pytest
 from perf.backends import BY_NAME
 from perf.backends.jax_program import directed
 from perf.cases import AttentionCase, Direction, Dtype
-from perf.inputs import make_inputs, widened
+from perf.inputs import widened
 from perf.numerics import A2, A3, C2, MAX_FACTOR, RMS_FACTOR, Published, errors, failure_text
 from perf.reference import Expected, expected
+from perf.workloads import make_inputs
 
 Attention = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]
 Plant = Callable[[AttentionCase], Attention]

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from perf.cases import AttentionCase, Direction, Dtype, Mask
-from perf.inputs import make_inputs, widened
+from perf.inputs import widened
 from perf.reference import expected, quantities, visible
+from perf.workloads import make_inputs
 
 Array = Any
 
