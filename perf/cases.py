@@ -9,7 +9,8 @@ Mask = Literal["none", "causal", "causal_br", "padding", "padding_causal"]
 lies beyond each sequence's length (`AttentionCase.lengths`), of queries and of keys."""
 
 Bias = Literal["none", "dense", "alibi"]
-"""``dense``: an array (1, N, T, S) is added to the scores; ``alibi``: −2^(−8(n+1)/N)·(t − s), Press et al. 2022."""
+"""``dense``: an array (1, N, T, S) is added to the scores; ``alibi``: −2^(−8(n+1)/N)·(t − s), Press et al.
+2022."""
 
 Score = Literal["plain", "softcap", "softsign"]
 """A pointwise step between the first product and the softmax, after the scale; `SCORE_CAP` is c.
