@@ -13,11 +13,15 @@ class Code(StrEnum):
     COMPUTE_CAPABILITY = "compute-capability"
     CUDNN_TOO_OLD = "cudnn-too-old"
     DTYPE = "dtype"
+    MASK = "mask"
+    WINDOW = "window"
+    BIAS = "bias"
+    SCORE = "score"
+    GROUPING = "grouping"
     HEAD_SIZE = "head-size"
     SEQUENCE_LENGTH = "sequence-length"
     DIRECTION = "direction"
     PACKAGE_MISSING = "package-missing"
-    PACKAGE_BROKEN = "package-broken"
     MEMORY = "memory"
 
 

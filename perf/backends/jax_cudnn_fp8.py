@@ -21,14 +21,13 @@ from jax import Array
 from jaxtyping import Float
 
 from perf.backends.base import Program
-from perf.backends.jax_cudnn import HOPPER, refuse_without_cudnn
 from perf.backends.jax_program import Promise, compiled, directed
-from perf.capability import Capability, Code, Machine, Supported, Unsupported, Version
+from perf.backends.limits import HOPPER, Limits
+from perf.capability import Capability, Machine
 from perf.cases import AttentionCase, Direction
 from perf.inputs import FP8_MAX, Inputs
 from perf.reference import quantities
 
-OLDEST_CUDNN: Version = (9, 1, 0)
 AMAX_MARGIN = 2.0
 """The calibrating call works with a gradient scale of 1, so its amax is only about right."""
 
@@ -43,6 +42,20 @@ _BACKWARD = Promise(
     custom_call=r"cudnn\$fmha\w*BackwardF8",
 )
 
+
+def _head_sizes(machine: Machine, direction: Direction) -> range:
+    del machine
+    return range(16, 257, 16) if direction == "forward" else range(128, 129)
+
+
+LIMITS = Limits(
+    gpu=HOPPER,
+    cudnn=(9, 1, 0),
+    dtypes=("float8_e4m3fn",),
+    head_sizes=_head_sizes,
+    length_step=lambda direction: 1 if direction == "forward" else 128,
+)
+
 Params = dict[str, Float[Array, "1 1 1 1"]]
 
 
@@ -54,12 +67,7 @@ class JaxCudnnFp8:
 
     def supports(self, case: AttentionCase, direction: Direction, machine: Machine) -> Capability:
         """The limits are those of ``check_is_flash_attention`` in JAX (``is_fp8``)."""
-        missing = refuse_without_cudnn(machine, gpu=HOPPER, cudnn=OLDEST_CUDNN)
-        if missing:
-            return missing
-        if case.dtype != "float8_e4m3fn":
-            return Unsupported(code=Code.DTYPE, needed="float8_e4m3fn", found=case.dtype)
-        return _refuse_forward(case) if direction == "forward" else _refuse_backward(case)
+        return LIMITS.answer(case, direction, machine)
 
     def build(self, case: AttentionCase, direction: Direction, inputs: Inputs) -> Program:
         """See `perf.backends.base.Backend`."""
@@ -81,24 +89,6 @@ class JaxCudnnFp8:
 
 
 BACKEND = JaxCudnnFp8()
-
-
-def _refuse_forward(case: AttentionCase) -> Capability:
-    if case.head_dim > 256 or case.head_dim % 16:  # noqa: PLR2004 - the limit that the text names
-        return Unsupported(code=Code.HEAD_SIZE, needed="a multiple of 16 up to 256", found=str(case.head_dim))
-    return Supported()
-
-
-def _refuse_backward(case: AttentionCase) -> Capability:
-    if case.head_dim != 128:  # noqa: PLR2004 - the limit that the text names
-        return Unsupported(code=Code.HEAD_SIZE, needed="128 for the gradient", found=str(case.head_dim))
-    if case.q_len % 128 or case.kv_len % 128:
-        return Unsupported(
-            code=Code.SEQUENCE_LENGTH,
-            needed="multiples of 128 for the gradient",
-            found=f"{case.q_len} and {case.kv_len}",
-        )
-    return Supported()
 
 
 def _attention(case: AttentionCase) -> Callable[..., tuple[Array, Array, Array]]:

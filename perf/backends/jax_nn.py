@@ -1,28 +1,46 @@
 """`jax.nn.dot_product_attention` as the three `jax_*` backends call it."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Literal
 
 import jax
+import jax.numpy as jnp
+from jax import Array
 
 from perf.backends.jax_program import Attention
-from perf.backends.naive import refuse_fp8
+from perf.backends.limits import WIDE, Limits
 from perf.capability import Capability, Code, Machine, Unsupported
 from perf.cases import AttentionCase, Direction
 
 Implementation = Literal["xla", "cudnn"] | None
+
+LIMITS = Limits(
+    dtypes=WIDE,
+    masks=("none", "causal", "padding", "padding_causal"),
+    window=True,
+    biases=("none", "dense"),
+)
 
 
 def attention(implementation: Implementation) -> Callable[[AttentionCase], Attention]:
     """The call for a named implementation, or for the open choice (None)."""
 
     def for_case(case: AttentionCase) -> Attention:
-        return partial(
-            jax.nn.dot_product_attention,
-            is_causal=case.mask == "causal",
-            implementation=implementation,
-        )
+        def call(q: Array, k: Array, v: Array, bias: Array | None = None) -> Array:
+            lengths = jnp.asarray(case.lengths, jnp.int32) if case.padded else None
+            return jax.nn.dot_product_attention(
+                q,
+                k,
+                v,
+                bias,
+                is_causal=case.causal,
+                query_seq_lengths=lengths,
+                key_value_seq_lengths=lengths,
+                local_window_size=(case.window, 0) if case.window else None,
+                implementation=implementation,
+            )
+
+        return call
 
     return for_case
 
@@ -31,4 +49,4 @@ def refuse(case: AttentionCase, direction: Direction, machine: Machine) -> Capab
     """JAX asks for products of float16 summed in float32, which XLA has on GPUs alone."""
     if case.dtype == "float16" and not machine.has_gpu:
         return Unsupported(code=Code.NO_GPU, needed="a GPU for float16", found="a CPU")
-    return refuse_fp8(case, direction, machine)
+    return LIMITS.answer(case, direction, machine)

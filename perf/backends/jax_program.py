@@ -14,9 +14,11 @@ from perf.backends.base import Program
 from perf.capability import Capability, Machine
 from perf.cases import AttentionCase, Direction
 from perf.inputs import Inputs
-from perf.reference import quantities
+from perf.reference import only_used, quantities
 
-Attention = Callable[[Array, Array, Array], Array]
+Attention = Callable[..., Array]
+"""Of Q, K and V, and of the dense bias where the case has one."""
+
 Refuse = Callable[[AttentionCase, Direction, Machine], Capability]
 
 
@@ -65,14 +67,12 @@ class JaxBackend:
 
     def build(self, case: AttentionCase, direction: Direction, inputs: Inputs) -> Program:
         """See `perf.backends.base.Backend`."""
-        function, arguments = directed(
-            self.attention(case), direction, tuple(inputs[name] for name in "qkv"), inputs["g"]
-        )
+        primals = tuple(inputs[name] for name in "qkv")
+        constants = (inputs["bias"],) if case.bias == "dense" else ()
+        function, arguments = directed(self.attention(case), direction, primals, inputs["g"], constants)
 
         def outputs(result: Any) -> dict[str, Array]:
-            names = quantities(direction)
-            arrays = (result,) if direction == "forward" else result
-            return {n: a.astype(jnp.float32) for n, a in zip(names, arrays, strict=True)}
+            return named(case, direction, (result,) if direction == "forward" else result)
 
         return compiled(function, arguments, outputs)
 
@@ -85,23 +85,41 @@ class JaxBackend:
 
 
 def directed(
-    attention: Callable[..., Any], direction: Direction, primals: tuple[Any, ...], cotangent: Any
+    attention: Callable[..., Any],
+    direction: Direction,
+    primals: tuple[Any, ...],
+    cotangent: Any,
+    constants: tuple[Any, ...] = (),
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """The function to compile for a direction, and its arguments.
 
     For ``backward`` the forward pass runs here, once; its residuals are arguments of the gradient.
+
+    Args:
+        constants: Arguments after the primals, of which there is no gradient.
     """
     if direction == "forward":
-        return attention, primals
+        return attention, (*primals, *constants)
+
+    def differentiated(primals: tuple[Any, ...], constants: tuple[Any, ...]) -> tuple[Any, Any]:
+        return jax.vjp(lambda *p: attention(*p, *constants), *primals)
+
     if direction == "training_step":
 
-        def step(g: Any, *primals: Any) -> tuple[Any, ...]:
-            out, pullback = jax.vjp(attention, *primals)
+        def step(g: Any, primals: tuple[Any, ...], constants: tuple[Any, ...]) -> tuple[Any, ...]:
+            out, pullback = differentiated(primals, constants)
             return out, *pullback(g)
 
-        return step, (cotangent, *primals)
-    _, pullback = jax.jit(lambda *primals: jax.vjp(attention, *primals))(*primals)
+        return step, (cotangent, primals, constants)
+    _, pullback = jax.jit(differentiated)(primals, constants)
     return lambda pullback, g: pullback(g), (pullback, cotangent)
+
+
+def named(case: AttentionCase, direction: Direction, arrays: Sequence[Array]) -> dict[str, Array]:
+    """What a direction returns as float32 under the reference's names, zero where a query is padding."""
+    names = quantities(direction)
+    values = {n: a.astype(jnp.float32) for n, a in zip(names, arrays, strict=True)}
+    return only_used(case, values)
 
 
 def compiled(

@@ -8,32 +8,39 @@ from jax import Array
 from jaxtyping import Float
 
 from perf.backends.jax_program import Attention, JaxBackend
-from perf.capability import Capability, Code, Machine, Supported, Unsupported
+from perf.backends.limits import BIASES, MASKS, SCORES, WIDE, Limits
+from perf.capability import Capability, Code, Machine, Unsupported
 from perf.cases import AttentionCase, Direction
+from perf.reference import alibi, score_step, visible
+
+LIMITS = Limits(dtypes=WIDE, masks=MASKS, window=True, biases=BIASES, scores=SCORES)
 
 
 def _attention(case: AttentionCase) -> Attention:
     def scratch(
-        q: Float[Array, "B T N H"], k: Float[Array, "B S K H"], v: Float[Array, "B S K H"]
+        q: Float[Array, "B T N H"],
+        k: Float[Array, "B S K H"],
+        v: Float[Array, "B S K H"],
+        bias: Float[Array, "1 N T S"] | None = None,
     ) -> Float[Array, "B T N H"]:
         groups = case.q_heads // case.kv_heads
         k, v = (jnp.repeat(x, groups, axis=2) for x in (k, v))
-        score = jnp.einsum("btnh,bsnh->bnts", q, k) / math.sqrt(case.head_dim)
-        if case.mask == "causal":
-            visible = jnp.tril(jnp.ones(score.shape[-2:], bool))
-            score = jnp.where(visible, score, jnp.finfo(score.dtype).min)
+        score = score_step(case)(jnp.einsum("btnh,bsnh->bnts", q, k) / math.sqrt(case.head_dim))
+        if case.bias != "none":
+            score += (alibi(case) if bias is None else bias).astype(score.dtype)
+        if case.mask != "none":
+            score = jnp.where(_seen(case), score, jnp.finfo(score.dtype).min)
         weight = jax.nn.softmax(score, axis=-1)
         return jnp.einsum("bnts,bsnh->btnh", weight, v)
 
     return scratch
 
 
-def refuse_fp8(case: AttentionCase, direction: Direction, machine: Machine) -> Capability:
-    """Unfused attention has no per-tensor scaling, so FP8 arrays mean nothing to it."""
-    del direction, machine
-    if case.dtype == "float8_e4m3fn":
-        return Unsupported(code=Code.DTYPE, needed="float32, bfloat16 or float16", found=case.dtype)
-    return Supported()
+def _seen(case: AttentionCase) -> Array:
+    if not case.padded:
+        return visible(case)
+    used = jnp.arange(case.kv_len) < jnp.asarray(case.lengths)[:, None, None, None]
+    return visible(case) & used
 
 
 def _refuse(case: AttentionCase, direction: Direction, machine: Machine) -> Capability:
@@ -44,7 +51,7 @@ def _refuse(case: AttentionCase, direction: Direction, machine: Machine) -> Capa
     """
     if not machine.has_gpu and case.dtype == "bfloat16" and direction != "forward":
         return Unsupported(code=Code.NO_GPU, needed="a GPU for gradients in bfloat16", found="a CPU")
-    return refuse_fp8(case, direction, machine)
+    return LIMITS.answer(case, direction, machine)
 
 
 BACKEND = JaxBackend(
