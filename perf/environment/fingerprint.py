@@ -40,6 +40,9 @@ PACKAGES = (
     "torch",
     "triton",
     "tokamax",
+    "flax",
+    "optax",
+    "cuda-bindings",
     "pytest-benchmark",
 )
 """Whose version can move a number, or the way it is taken."""

@@ -76,9 +76,9 @@ def plain(  # noqa: PLR0913, PLR0917 - the arrays of attention
 def compare_with_float64(wanted: AttentionCase) -> None:
     """Fail where the reference differs from `plain`."""
     inputs = make_inputs(wanted, seed=1)
-    exact = [np.asarray(widened(inputs, name), np.float64) for name in "qkvg"]
+    q, k, v, g = (np.asarray(widened(inputs, name), np.float64) for name in "qkvg")
     dense = np.asarray(inputs["bias"], np.float64) if wanted.bias == "dense" else np.zeros(())
-    right = plain(wanted, *exact, dense)
+    right = plain(wanted, q, k, v, g, dense)
     found = expected(wanted, "training_step", inputs)
     for name, value in found.values.items():
         np.testing.assert_allclose(np.asarray(value), right[name], atol=5e-6, err_msg=name)
