@@ -66,7 +66,9 @@ def test_tags_contain_one_another() -> None:
 def test_the_gate_has_every_backend_and_direction() -> None:
     """What the gate does not run cannot stop a release."""
     gate = [entry.key for entry in entries() if "gate" in entry.tags]
-    assert {key.backend for key in gate} == set(BY_NAME)
+    # A search for block sizes finds others in other processes: its time says little of a release.
+    searched = {"tokamax_mosaic_tuned", "tokamax_triton_tuned"}
+    assert {key.backend for key in gate} == set(BY_NAME) - searched
     assert {key.direction for key in gate} == {"forward", "backward", "training_step"}
 
 
