@@ -3,12 +3,13 @@
 from functools import partial
 from itertools import product
 
-from perf.cases import DIRECTIONS
+from perf.cases import DIRECTIONS, Mask
 from perf.grids.graphs import MIXED, mixed
 from perf.grids.grid import FORWARD, FP8, MASKS, WIDE, Grid, attention, grid
 from perf.grids.peers import TOKAMAX, TORCH
 
 _FUSED = ("te", "cudnn_graph")
+_TWO: tuple[tuple[int, Mask], ...] = ((8, "causal"), (2, "none"))
 _kind = partial(attention, b=2, t=128, k=4)
 
 GRIDS: tuple[Grid, ...] = (
@@ -50,14 +51,14 @@ GRIDS: tuple[Grid, ...] = (
         "tokamax with block sizes that it searched for",
         tags="correctness",
         backends=("tokamax_mosaic_tuned", "tokamax_triton_tuned"),
-        cases=[attention(b=2, t=256, k=k, mask=mask) for k, mask in ((8, "causal"), (2, "none"))],
+        cases=[attention(b=2, t=256, k=k, mask=mask) for k, mask in _TWO],
     ),
     grid(
         "correctness-te-fp8",
         "A10: does FP8 autocast reach attention",
         tags="correctness",
         backends=("te_fp8",),
-        cases=[attention(b=2, t=256, k=k, mask=mask) for k, mask in ((8, "causal"), (2, "none"))],
+        cases=[attention(b=2, t=256, k=k, mask=mask) for k, mask in _TWO],
     ),
     grid(
         "correctness-kinds",
