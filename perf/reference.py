@@ -19,8 +19,6 @@ from jaxtyping import Bool, Float, Int
 from perf.cases import SCORE_CAP, AttentionCase, Direction
 from perf.inputs import Inputs, array_shapes, rows_used, widened
 
-IEEE_E4M3_MAX = 240.0
-
 Round = Callable[[Array], Array]
 
 Shapes = tuple[tuple[str, tuple[int, ...]], ...]
@@ -227,7 +225,7 @@ def rounding(case: AttentionCase) -> tuple[Round, Round]:
     scaled by the largest value, as its per-tensor scaling factors do. Both keep the rest in float32.
     """
     if case.dtype == "float8_e4m3fn":
-        return _rounded_fp8, exactly
+        return rounded_fp8, exactly
     if case.dtype == "float32":
         on_gpu = jax.default_backend() == "gpu"
         return partial(jax.lax.reduce_precision, exponent_bits=8, mantissa_bits=10 if on_gpu else 23), exactly
@@ -236,11 +234,15 @@ def rounding(case: AttentionCase) -> tuple[Round, Round]:
     return narrow, narrow
 
 
-def _rounded_fp8(x: Array) -> Array:
-    # 4 exponent and 3 mantissa bits by arithmetic: XLA folds casts to FP8 into FP8 products. IEEE's
-    # reading of the four bits ends at 240 where float8_e4m3fn has 448: one binade less of small numbers.
-    scale = IEEE_E4M3_MAX / jnp.maximum(jnp.max(jnp.abs(x)), jnp.finfo(jnp.float32).tiny)
-    return jax.lax.reduce_precision(x * scale, exponent_bits=4, mantissa_bits=3) / scale
+def rounded_fp8(x: Array, *, exponent_bits: int = 4, mantissa_bits: int = 3) -> Array:
+    """Round as FP8 with a per-tensor scale does: E4M3 unless other bits are given."""
+    # By arithmetic: XLA folds casts to FP8 into FP8 products. IEEE's reading of four exponent bits ends at
+    # 240 where float8_e4m3fn has 448: one binade less of small numbers.
+    largest = (2 - 2.0**-mantissa_bits) * 2.0 ** (2 ** (exponent_bits - 1) - 1)
+    wide = x.astype(jnp.float32)
+    scale = largest / jnp.maximum(jnp.max(jnp.abs(wide)), jnp.finfo(jnp.float32).tiny)
+    rounded: Array = jax.lax.reduce_precision(wide * scale, exponent_bits, mantissa_bits) / scale
+    return rounded.astype(x.dtype)
 
 
 def _split_heads(x: Float[Array, "B L N H"], kv_heads: int) -> Float[Array, "BK L G H"]:

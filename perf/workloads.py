@@ -7,8 +7,8 @@ from typing import Any
 import jax
 from jax import Array
 
-from perf import inputs, matmul, reference
-from perf.cases import AttentionCase, Case, Direction, MatmulCase
+from perf import block, inputs, matmul, reference
+from perf.cases import AttentionCase, BlockCase, Case, Direction, MatmulCase
 from perf.inputs import Inputs
 from perf.reference import Expected, Shapes
 
@@ -42,6 +42,12 @@ _WORKLOADS: dict[type, Workload] = {
         reference=matmul.compiled_reference,
         expected=matmul.expected,
         output_shapes=matmul.output_shapes,
+    ),
+    BlockCase: Workload(
+        maker=block.compiled_maker,
+        reference=block.compiled_reference,
+        expected=block.expected,
+        output_shapes=block.output_shapes,
     ),
 }
 

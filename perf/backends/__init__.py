@@ -1,6 +1,7 @@
 """The backends: one module and one row each. Heavy packages are imported when a case is built."""
 
 from perf.backends import (
+    blocks,
     cudnn_graph,
     cudnn_graph_fp8,
     jax_auto,
@@ -41,6 +42,12 @@ BACKENDS: tuple[Backend, ...] = (
     pallas.TRITON,
     matmul_graph.BACKEND,
     matmul_jax.BACKEND,
+    blocks.XLA,
+    blocks.CUDNN,
+    blocks.TE,
+    blocks.TE_FP8,
+    blocks.LAYER,
+    blocks.LAYER_FP8,
 )
 
 BY_NAME: dict[str, Backend] = {backend.name: backend for backend in BACKENDS}

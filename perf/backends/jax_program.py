@@ -131,9 +131,7 @@ def compiled(
     start_s = time.perf_counter()
     executable = jax.jit(function).lower(*arguments).compile()
     compile_s = time.perf_counter() - start_s
-    memory, text = executable.memory_analysis(), executable.as_text()
-    if memory is None or text is None:
-        raise RuntimeError("this JAX gives no memory analysis or text of a compiled program")
+    memory, text = analysed(executable)
     return Program(
         run=lambda: executable(*arguments),
         wait=jax.block_until_ready,
@@ -143,6 +141,18 @@ def compiled(
         custom_calls=custom_calls(text),
         keep=(executable,),
     )
+
+
+def analysed(executable: Any) -> tuple[Any, str]:
+    """Memory use and text of a compiled program.
+
+    Raises:
+        RuntimeError: This JAX gives none.
+    """
+    memory, text = executable.memory_analysis(), executable.as_text()
+    if memory is None or text is None:
+        raise RuntimeError("this JAX gives no memory analysis or text of a compiled program")
+    return memory, text
 
 
 def custom_calls(hlo: str) -> tuple[str, ...]:

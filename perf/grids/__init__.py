@@ -10,12 +10,19 @@ from functools import cache
 from itertools import product
 
 from perf.cases import Case, Key
-from perf.grids import article, checks, codelab, graphs, peers
+from perf.grids import article, blocks, checks, codelab, graphs, peers
 from perf.grids.grid import TAGS, Grid
 
 __all__ = ["GRIDS", "TAGS", "Entry", "Grid", "entries"]
 
-GRIDS: tuple[Grid, ...] = (*codelab.GRIDS, *article.GRIDS, *graphs.GRIDS, *peers.GRIDS, *checks.GRIDS)
+GRIDS: tuple[Grid, ...] = (
+    *codelab.GRIDS,
+    *article.GRIDS,
+    *graphs.GRIDS,
+    *peers.GRIDS,
+    *blocks.GRIDS,
+    *checks.GRIDS,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

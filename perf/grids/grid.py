@@ -14,6 +14,7 @@ TAGS = {
     "blog": "shapes of the cuDNN 9 article",
     "b1": "B1 and B2 over lengths and head sizes, with the peers",
     "b3": "B3: the highest rate in FP8 with heads of 256",
+    "b5": "B5: training steps of transformer blocks",
     "b6": "B6: what a cuDNN graph fuses",
     "b7": "B7: mixed-input matrix products",
     "gpt2": "GPT-2's attention, as in the cuDNN front end's example",
