@@ -17,7 +17,7 @@ from perf.capability import Capability, Machine
 from perf.cases import AttentionCase, Direction
 from perf.inputs import Inputs
 
-LIMITS = replace(te.LIMITS, gpu=(9, 0), dtypes=("bfloat16",))
+LIMITS = replace(te.LIMITS, gpu=(9, 0), dtypes=("bfloat16",), directions=("forward",))
 
 _PROMISE = Promise(
     what="an FP8 attention kernel",

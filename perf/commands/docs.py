@@ -5,12 +5,12 @@ import argparse
 from perf.commands.parser import OK, REGRESSION, Subparsers, add_command
 from perf.folders import ROOT
 
-DOCUMENTS = ("README.md", "CONTRIBUTING.md")
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "perf/backends/README.md")
 
 
 def add(commands: Subparsers) -> None:
     """Declare the command."""
-    parser = add_command(commands, "docs", docs, "make the generated parts of README and CONTRIBUTING anew")
+    parser = add_command(commands, "docs", docs, "make the generated parts of the documents anew")
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when a part is stale")
 
 

@@ -29,16 +29,23 @@ def doctor(arguments: argparse.Namespace) -> int:
 
 
 def _backends() -> list[tuple[str, str]]:
-    """Every backend with how many keys it can run, and the most frequent reason why not."""
+    """Every backend with how many keys it can run and the most frequent reason why not, or what is broken."""
     from perf.backends import BACKENDS
     from perf.capability import Unsupported
     from perf.environment import environment
+    from perf.environment.packages import broken
     from perf.grids import entries
     from perf.machine import machine
+    from perf.support import needs
 
     here = machine(environment(after_run=True))
+    faults = broken(here.packages)
     rows = []
     for backend in BACKENDS:
+        fault = next((name for name in needs(backend) if name in faults), None)
+        if fault:
+            rows.append((backend.name, f"{fault} is installed and broken: {faults[fault]}"))
+            continue
         mine = [entry for entry in entries() if entry.key.backend == backend.name]
         answers = [backend.supports(entry.case, entry.key.direction, here) for entry in mine]
         refusals = Counter(str(answer) for answer in answers if isinstance(answer, Unsupported))

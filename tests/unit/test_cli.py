@@ -13,6 +13,7 @@ import pytest
 from perf import cli
 from perf.cli import COMMANDS, main
 from perf.commands.parser import EXIT_CODES
+from perf.environment.fingerprint import PACKAGES
 
 ROOT = Path(__file__).parents[2]
 NAMES = tuple(module.__name__.rpartition(".")[2].replace("list_keys", "list") for module in COMMANDS)
@@ -126,7 +127,7 @@ def on(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     from perf import environment
     from perf.records.schema import Environment, Gpu
 
-    def chosen(*, gpu: bool, cudnn: str | None = "9.19.0") -> None:
+    def chosen(*, gpu: bool, cudnn: str | None = "9.19.0", packages: dict[str, str] | None = None) -> None:
         h200 = Gpu(
             name="NVIDIA H200",
             slug="nvidia-h200",
@@ -143,7 +144,7 @@ def on(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             driver="580.65" if gpu else None,
             cuda="13.0" if gpu else None,
             cudnn=cudnn if gpu else None,
-            packages={"jax": "0.11.2"},
+            packages=packages or {"jax": "0.11.2"},
             flags={},
             python="3.12.3",
             os="Ubuntu",
@@ -170,12 +171,21 @@ def test_list_on_a_cpu(run: Run, on: Callable[..., None]) -> None:
 
 
 def test_list_on_a_gpu(run: Run, on: Callable[..., None]) -> None:
-    """The gate, and all of it can run on an H200 with a cuDNN of this year."""
-    on(gpu=True)
+    """The gate, and all of it can run on an H200 with a cuDNN of this year and every package."""
+    on(gpu=True, packages=dict.fromkeys(PACKAGES, "1"))
     _, out, _ = run("list")
     count = int(out.splitlines()[-2].split(" would run", maxsplit=1)[0])
     assert 60 <= count <= 100
     assert f"{count} would run, 0 would not, on nvidia-h200" in out
+
+
+def test_list_without_the_optional_packages(run: Run, on: Callable[..., None]) -> None:
+    """What is missing is named by the name that one installs."""
+    on(gpu=True)
+    _, out, _ = run("list", "--backends", "te,torch_flash,tokamax_mosaic,cudnn_graph,block_xla")
+    for name in ("transformer-engine-jax", "torch", "tokamax", "nvidia-cudnn-frontend", "flax"):
+        assert f"package-missing: needs {name}, found not installed" in out
+    assert "0 would run" in out
 
 
 def test_list_on_a_gpu_with_an_old_cudnn(run: Run, on: Callable[..., None]) -> None:
