@@ -4,10 +4,21 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from perf.commands import baseline, calibrate, compare, docs, doctor, list_keys, run, selftest, thresholds
+from perf.commands import (
+    baseline,
+    calibrate,
+    claims,
+    compare,
+    docs,
+    doctor,
+    list_keys,
+    run,
+    selftest,
+    thresholds,
+)
 from perf.commands.parser import EXIT_CODES, UNUSABLE, Command
 
-COMMANDS = (run, list_keys, doctor, baseline, compare, thresholds, calibrate, selftest, docs)
+COMMANDS = (run, list_keys, doctor, baseline, compare, claims, thresholds, calibrate, selftest, docs)
 
 
 def main(argv: Sequence[str]) -> int:

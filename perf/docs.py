@@ -6,7 +6,8 @@ from collections.abc import Callable
 from perf.commands.parser import EXIT_CODES
 from perf.grids import GRIDS, TAGS, entries
 from perf.options import OPTIONS
-from perf.support import matrix, overview, table
+from perf.report.markdown import markdown_table
+from perf.support import matrix, overview
 
 
 def options() -> str:
@@ -16,13 +17,15 @@ def options() -> str:
         value = option.settings.get("metavar") or "|".join(option.settings.get("choices", ()))
         text = option.help % {"default": option.settings.get("default")}
         rows.append((f"`{option.flag}{f' {value}' if value else ''}`".replace("|", "\\|"), text))
-    return table(("option", "meaning"), rows)
+    return markdown_table(("option", "meaning"), rows)
 
 
 def tags() -> str:
     """Every tag with how many keys it holds."""
     counts = {tag: sum(tag in entry.tags for entry in entries()) for tag in TAGS}
-    return table(("tag", "keys", "meaning"), ((f"`{t}`", str(counts[t]), text) for t, text in TAGS.items()))
+    return markdown_table(
+        ("tag", "keys", "meaning"), ((f"`{t}`", str(counts[t]), text) for t, text in TAGS.items())
+    )
 
 
 def grids() -> str:
@@ -31,7 +34,7 @@ def grids() -> str:
     for grid in GRIDS:
         keys = len(grid.cases) * len(grid.directions) * len(grid.backends)
         rows.append((grid.name, grid.source, ", ".join(grid.backends), ", ".join(grid.directions), str(keys)))
-    return table(("grid", "source", "backends", "directions", "keys"), rows)
+    return markdown_table(("grid", "source", "backends", "directions", "keys"), rows)
 
 
 def exit_codes() -> str:

@@ -1,6 +1,5 @@
 """The support matrix: every backend asked about cases that differ from a plain one in one property."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -11,6 +10,7 @@ from perf.capability import Machine, Supported, Unsupported
 from perf.cases import AttentionCase, Case, Direction, Dtype, Mask
 from perf.environment.fingerprint import PACKAGES
 from perf.grids import entries
+from perf.report.markdown import markdown_table
 
 HOPPER = Machine(
     compute_capability=(9, 0), cudnn=(9, 19), packages=dict.fromkeys((*PACKAGES, "cuda-bindings"), "1")
@@ -69,13 +69,7 @@ def overview() -> str:
     """Every backend with what it needs beside JAX."""
     needed = {b.name: ", ".join(f"`{name}`" for name in needs(b)) or "JAX" for b in BACKENDS}
     rows = [(f"`{b.name}`", b.summary, needed[b.name], _on_cpu(b)) for b in BACKENDS]
-    return table(("backend", "what it is", "needs", "without a GPU"), rows)
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+    return markdown_table(("backend", "what it is", "needs", "without a GPU"), rows)
 
 
 def plain_case(backend: Backend, direction: Direction) -> AttentionCase:
@@ -94,7 +88,7 @@ def _property_table(columns: tuple[Column, ...]) -> str:
             cases = [replace(plain, **fields) for _, fields in columns]
             answers = [_cell(backend, case, direction) for case in cases]
             rows.append((f"`{backend.name}`", direction, *answers))
-    return table(head, rows)
+    return markdown_table(head, rows)
 
 
 def _cell(backend: Backend, case: AttentionCase, direction: Direction) -> str:
@@ -105,7 +99,7 @@ def _cell(backend: Backend, case: AttentionCase, direction: Direction) -> str:
 def _head_size_table() -> str:
     head = ("backend", "direction", "head sizes")
     rows = [(f"`{b.name}`", d, _head_sizes(b, d)) for b in attention_backends() for d in DIRECTIONS]
-    return table(head, rows)
+    return markdown_table(head, rows)
 
 
 def _head_sizes(backend: Backend, direction: Direction) -> str:

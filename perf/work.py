@@ -101,11 +101,13 @@ class Peak:
 
     Args:
         flop_per_s: Of the matrix units, for each dtype; float32 means TF32.
+        sm_hz: The clock at which the matrix units reach that.
         bytes_per_s: Of the device memory.
     """
 
     source: str
     flop_per_s: dict[str, float]
+    sm_hz: float
     bytes_per_s: float
 
 
@@ -118,6 +120,7 @@ def _hopper(name: str, bytes_per_s: float) -> Peak:
             "float16": 989e12,
             "float8_e4m3fn": 1979e12,
         },
+        sm_hz=1829e6,  # 989e12 FLOP/s over 132 SMs of 4096 FLOP a cycle
         bytes_per_s=bytes_per_s,
     )
 

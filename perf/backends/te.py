@@ -5,6 +5,7 @@ pytest, and the custom call is part of the promise.
 """
 
 import re
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -53,11 +54,9 @@ def transformer_engine() -> ModuleType:
             both and what to set.
     """
     try:
-        import transformer_engine.jax as te
+        return import_module("transformer_engine.jax")
     except (ImportError, OSError) as error:
         raise ImportError(_import_text(str(error))) from error
-    module: ModuleType = te
-    return module
 
 
 def _import_text(error: str) -> str:

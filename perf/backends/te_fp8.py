@@ -65,7 +65,7 @@ class TeFp8:
             NotFp8Error: The outputs under autocast and without it are equal bit for bit.
         """
         asked = replace(te.BACKEND, attention=_attention).build(case, direction, inputs)
-        _refuse_equal(asked, te.BACKEND.build(case, direction, inputs))
+        refuse_equal(asked, te.BACKEND.build(case, direction, inputs))
         return asked
 
     def broken_promise(
@@ -76,7 +76,12 @@ class TeFp8:
         return _PROMISE.broken(kernels, custom_calls)
 
 
-def _refuse_equal(asked: Program, wide: Program) -> None:
+def refuse_equal(asked: Program, wide: Program) -> None:
+    """Compare what two programs return.
+
+    Raises:
+        NotFp8Error: All of it is equal bit for bit.
+    """
     found, plain = (program.outputs(program.run()) for program in (asked, wide))
     largest = max(float(jnp.max(jnp.abs(found[name] - plain[name]))) for name in found)
     if largest == 0:
