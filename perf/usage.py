@@ -14,6 +14,9 @@ from perf.suite import Suite, suite_of
 NOT_GIVEN: tuple[object, ...] = (None, False, [])
 """What pytest-benchmark's options hold when they are not on the command line."""
 
+DEFAULT_TIMER = "time.perf_counter"
+"""The same of ``--benchmark-timer``."""
+
 
 def refuse_contradictions(config: pytest.Config, suite: Suite) -> None:
     """Refuse what would silently measure or compare nothing.
@@ -28,8 +31,17 @@ def refuse_contradictions(config: pytest.Config, suite: Suite) -> None:
         raise pytest.UsageError(f"--clock device: needs an NVIDIA GPU ({why_no_gpu()})")
     suite.selection()  # unknown names are told before anything is collected
     kept = _wants_numbers(config)
-    if kept is None:
-        return
+    if str(option("benchmark_timer")) != DEFAULT_TIMER:
+        raise pytest.UsageError(
+            "--benchmark-timer: the clock is chosen by --clock device or host; leave it out"
+        )
+    if kept is not None:
+        _refuse_without_numbers(config, suite, kept)
+
+
+def _refuse_without_numbers(config: pytest.Config, suite: Suite, kept: str) -> None:
+    """Refuse to keep or compare numbers where none are taken, or taken twice."""
+    option = config.getoption
     if option("dist", "no") != "no" or suite.is_worker:
         raise pytest.UsageError(f"{kept}: benchmarks do not run under xdist; leave out -n")
     for flag in ("benchmark_disable", "benchmark_skip"):

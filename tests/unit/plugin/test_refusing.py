@@ -20,6 +20,7 @@ Tree = Any
         (("--case", ""), "--case: expected a glob"),
         (("--backends", ""), "--backends: expected names among"),
         (("--clock", "device"), "--clock device: needs an NVIDIA GPU"),
+        (("--benchmark-timer=time.process_time",), "--benchmark-timer: the clock is chosen by --clock"),
         (("--require-gpu",), "--require-gpu: no NVIDIA GPU here"),
         (("--benchmark-compare", "-n", "1"), "benchmarks do not run under xdist"),
         (("--benchmark-json=x.json", "-n", "1"), "benchmarks do not run under xdist"),
