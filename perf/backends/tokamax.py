@@ -22,6 +22,7 @@ from perf.backends.jax_program import Attention, JaxBackend
 from perf.backends.limits import HALF, HOPPER, Limits
 from perf.capability import Capability, Machine
 from perf.cases import AttentionCase, Direction
+from perf.folders import ROOT
 from perf.inputs import Inputs
 
 PACKAGES = ("tokamax",)
@@ -105,6 +106,7 @@ def _tuning(implementation: str, case: AttentionCase, direction: Direction) -> A
         text=True,
         timeout=TUNING_SECONDS,
         check=False,
+        cwd=ROOT,
     )
     if child.returncode:
         raise RuntimeError(f"tokamax's search for block sizes failed: {child.stderr[-2000:]}")
