@@ -24,9 +24,6 @@ LEARNING_RATE = 1e-6
 """Small: hundreds of timed steps must not carry the weights away from what was checked."""
 
 FIRST_MOMENT_DECAY = 0.9
-STATE = "_overwrite_with_gradient"
-"""flax's collection of scaling factors: its "gradient" is the new value."""
-
 WARM_STEPS = 2
 """Delayed scaling starts from a scale of 1: it needs a step to have seen any value, and one to use it."""
 
@@ -107,13 +104,12 @@ def build(  # noqa: PLR0913 - the model, the key and the two translations of nam
     """
     weights = {name: inputs[name] for name in weight_shapes(case)}
     params = (to_params or nested)(weights)
-    state = {STATE: _state(model, inputs["x"])}
-    state = state if state[STATE] else {}
+    state = _state(model, inputs["x"])
     if direction == "forward":
         arguments = ({"params": params, **state}, inputs["x"])
         return compiled(model.apply, arguments, lambda out: {"out": out.astype(jnp.float32)})
     for _ in range(WARM_STEPS if state else 0):
-        state = {STATE: _gradients(model, {"params": params, **state}, inputs)[STATE]}
+        state = _without_params(_gradients(model, {"params": params, **state}, inputs))
     return _step_program(model, {"params": params, **state}, inputs, to_weights or flat)
 
 
@@ -128,11 +124,16 @@ def flat(tree: Any) -> Weights:
     return named
 
 
-def _state(model: nn.Module, x: Array) -> Any:
-    shapes = jax.eval_shape(model.init, jax.random.key(0), x).get(STATE, {})
-    if not shapes:
+def _state(model: nn.Module, x: Array) -> dict[str, Any]:
+    """Scaling factors, in whatever collection the model keeps them: their "gradient" is their new value."""
+    if not _without_params(jax.eval_shape(model.init, jax.random.key(0), x)):
         return {}
-    return jax.jit(lambda: model.init(jax.random.key(0), x)[STATE])()
+    state: dict[str, Any] = jax.jit(lambda x: _without_params(model.init(jax.random.key(0), x)))(x)
+    return state
+
+
+def _without_params(variables: Any) -> dict[str, Any]:
+    return {name: collection for name, collection in variables.items() if name != "params"}
 
 
 def _gradients(model: nn.Module, variables: Any, inputs: Inputs) -> Any:
