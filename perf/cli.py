@@ -12,13 +12,14 @@ from perf.commands import (
     docs,
     doctor,
     list_keys,
+    merge,
     run,
     selftest,
     thresholds,
 )
 from perf.commands.parser import EXIT_CODES, UNUSABLE, Command
 
-COMMANDS = (run, list_keys, doctor, baseline, compare, claims, thresholds, calibrate, selftest, docs)
+COMMANDS = (run, list_keys, doctor, baseline, compare, merge, claims, thresholds, calibrate, selftest, docs)
 
 
 def main(argv: Sequence[str]) -> int:

@@ -32,6 +32,7 @@ OPTIONS = (
     _option("--backends", f"only these backends: {', '.join(BY_NAME)}", metavar="NAME,…"),
     _option("--direction", f"only these directions: {', '.join(DIRECTIONS)}", metavar="NAME,…"),
     _option("--case", "only keys whose case id or whole key matches this glob", metavar="GLOB"),
+    _option("--shard", "only part I of N of what is selected, split by expected cost", metavar="I/N"),
     _option("--keys", "only the keys listed in this file, one a line; no other selection", metavar="FILE"),
     _option(
         "--clock",

@@ -1,5 +1,6 @@
 """Which keys of the grids a command asks for; the same options for pytest and ``python -m perf``."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -8,7 +9,8 @@ from pathlib import Path
 
 from perf.cases import DIRECTIONS, Key
 from perf.grids import TAGS, Entry, entries
-from perf.records.schema import Selected
+from perf.records.schema import Selected, Shard
+from perf.shards import split
 
 
 class SelectionError(ValueError):
@@ -23,6 +25,7 @@ class Selection:
         tags: A key must have one of these.
         case: Glob on the whole key or on its case id.
         keys: Exactly these; None for all.
+        shard: Number and count of the part that is taken; None for the whole.
     """
 
     tags: tuple[str, ...]
@@ -30,6 +33,7 @@ class Selection:
     directions: tuple[str, ...] = ()
     case: str = "*"
     keys: frozenset[str] | None = None
+    shard: Shard | None = None
 
     @classmethod
     def of(cls, selected: Selected) -> "Selection":
@@ -40,6 +44,7 @@ class Selection:
             directions=tuple(selected.directions),
             case=selected.case,
             keys=None if selected.keys is None else frozenset(selected.keys),
+            shard=selected.shard,
         )
 
     def stored(self) -> Selected:
@@ -50,14 +55,26 @@ class Selection:
             directions=list(self.directions),
             case=self.case,
             keys=None if self.keys is None else sorted(self.keys),
+            shard=self.shard,
         )
 
     def entries(self) -> tuple[Entry, ...]:
         """The selected keys in the order of the grids.
 
         Raises:
-            SelectionError: Nothing is selected.
+            SelectionError: Nothing is selected, or fewer cases than there are shards.
         """
+        found = self._whole()
+        if self.shard is None:
+            return found
+        mine = split(found, self.shard.count)[self.shard.number - 1]
+        if not mine:
+            raise SelectionError(
+                f"--shard: {self.shard.count} shards of {len({e.case for e in found})} cases: some are empty"
+            )
+        return mine
+
+    def _whole(self) -> tuple[Entry, ...]:
         found = tuple(e for e in entries() if e.tags & set(self.tags) and self.names(e.key))
         if not found:
             raise SelectionError(
@@ -82,6 +99,8 @@ class Selection:
         A key that left the grids has no tags: it counts as asked for, so that it shows as vanished.
         """
         backend, direction, case_id = key.split("/")
+        if self.shard is not None:
+            return key in {str(entry.key) for entry in self.entries()}
         parsed = Key(backend=backend, direction=direction, case_id=case_id)  # type: ignore[arg-type]  # only compared
         return self.names(parsed) and bool(_tags().get(parsed, set(self.tags)) & set(self.tags))
 
@@ -98,6 +117,7 @@ def select(  # noqa: PLR0913 - one argument an option
     backends: str | None,
     directions: str | None,
     case: str | None,
+    shard: str | None = None,
     known_backends: Iterable[str],
 ) -> Selection:
     """Read the option values as given.
@@ -113,6 +133,7 @@ def select(  # noqa: PLR0913 - one argument an option
         backends=_names("--backends", backends, tuple(known_backends)),
         directions=_names("--direction", directions, DIRECTIONS),
         case=_glob(case),
+        shard=_shard(shard),
     )
 
 
@@ -139,6 +160,15 @@ def _glob(case: str | None) -> str:
     if case is not None and not case.strip():
         raise SelectionError("--case: expected a glob such as '*T4096*', found an empty value")
     return case or "*"
+
+
+def _shard(given: str | None) -> Shard | None:
+    if given is None:
+        return None
+    match = re.fullmatch(r"(\d{1,4})/(\d{1,4})", given)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise SelectionError(f"--shard: expected I/N with 1 ≤ I ≤ N, such as 2/4, found {given!r}")
+    return Shard(number=int(match[1]), count=int(match[2]))
 
 
 def _names(option: str, given: str | None, valid: Sequence[str]) -> tuple[str, ...]:

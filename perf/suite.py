@@ -152,6 +152,7 @@ class Suite:
                 backends=option("backends"),
                 directions=option("direction"),
                 case=option("case"),
+                shard=option("shard"),
                 known_backends=BY_NAME,
             )
         except SelectionError as error:
@@ -202,11 +203,18 @@ class Suite:
 
     def journal(self, record: KeyRecord) -> None:
         """Keep a measured key on disk at once, so that a crash loses nothing."""
-        path = self.config.rootpath / (AGAIN_JOURNAL if self.config.getoption("keys") else JOURNAL)
+        path = self.config.rootpath / self._journal_path()
         path.parent.mkdir(exist_ok=True)
         with path.open("a" if self.records else "w", encoding="ascii") as file:
             file.write(json.dumps(record.model_dump(mode="json")) + "\n")
         self.records[record.key] = record
+
+    def _journal_path(self) -> Path:
+        """Of its own for a run of listed keys and for a shard: others may run beside them."""
+        if self.config.getoption("keys"):
+            return AGAIN_JOURNAL
+        shard = self.selection().shard
+        return JOURNAL.with_name(f"journal-{shard.number}-of-{shard.count}.jsonl") if shard else JOURNAL
 
     def session(self) -> Session:
         """The top-level fields of this run's record."""

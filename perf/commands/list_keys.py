@@ -9,7 +9,7 @@ from perf.commands.parser import OK, Subparsers, add_command
 def add(commands: Subparsers) -> None:
     """Declare the command."""
     parser = add_command(commands, "list", list_keys, "print what would run, and why the rest would not")
-    for name in ("tags", "backends", "direction", "case"):
+    for name in ("tags", "backends", "direction", "case", "shard"):
         parser.add_argument(f"--{name}", help=f"as in pytest perf --{name}")
 
 
@@ -28,6 +28,7 @@ def list_keys(arguments: argparse.Namespace) -> int:
         backends=arguments.backends,
         directions=arguments.direction,
         case=arguments.case,
+        shard=arguments.shard,
         known_backends=BY_NAME,
     )
     found: Counter[str] = Counter()

@@ -144,6 +144,13 @@ class Outcome(Model):
     text: str
 
 
+class Shard(Model):
+    """Which part of a selection a run took: ``number`` of ``count``, counted from 1."""
+
+    number: Annotated[int, Field(ge=1)]
+    count: Annotated[int, Field(ge=1)]
+
+
 class Selected(Model):
     """What the options of a run asked for; empty lists mean all, ``keys`` stands alone."""
 
@@ -152,6 +159,7 @@ class Selected(Model):
     directions: list[str]
     case: str
     keys: list[str] | None
+    shard: Shard | None = None
 
 
 class Step(Model):
