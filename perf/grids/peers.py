@@ -20,7 +20,14 @@ GRIDS: tuple[Grid, ...] = (
         "peers-gate",
         "B1: the peers, forward, causal, H128, bfloat16",
         tags="gate blog",
-        backends=(*TORCH, "torch_math", *TOKAMAX, "tokamax_xla_chunked", "pallas_mosaic", "pallas_triton"),
+        backends=(*TORCH, "torch_math", *TOKAMAX, "tokamax_xla_chunked"),
+        cases=[_B1],
+    ),
+    grid(
+        "peers-pallas",
+        "B1: JAX's own kernels in Pallas",
+        tags="blog",
+        backends=("pallas_mosaic", "pallas_triton"),
         cases=[_B1],
     ),
     grid(
