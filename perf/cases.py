@@ -212,6 +212,20 @@ class BlockCase:
             )
 
     @property
+    def attention(self) -> AttentionCase:
+        """The attention inside one block: causal, in bfloat16 whatever the projections are."""
+        return AttentionCase(
+            batch=self.batch,
+            q_len=self.length,
+            kv_len=self.length,
+            q_heads=self.q_heads,
+            kv_heads=self.kv_heads,
+            head_dim=self.head_dim,
+            dtype="bfloat16",
+            mask="causal",
+        )
+
+    @property
     def id(self) -> str:
         """The only name of this case: ``L1-B1-T4096-D4096-N32-K8-H128-F14336-bf16``."""
         return (

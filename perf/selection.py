@@ -100,9 +100,14 @@ class Selection:
         """
         backend, direction, case_id = key.split("/")
         if self.shard is not None:
-            return key in {str(entry.key) for entry in self.entries()}
+            return key in _keys(self)
         parsed = Key(backend=backend, direction=direction, case_id=case_id)  # type: ignore[arg-type]  # only compared
         return self.names(parsed) and bool(_tags().get(parsed, set(self.tags)) & set(self.tags))
+
+
+@cache
+def _keys(selection: Selection) -> frozenset[str]:
+    return frozenset(str(entry.key) for entry in selection.entries())
 
 
 @cache

@@ -48,18 +48,8 @@ def weights(case: BlockCase) -> int:
 
 def _block_flop(case: BlockCase, direction: Direction) -> float:
     passes = {"forward": 1, "backward": 2, "training_step": 3}[direction]
-    attention = AttentionCase(
-        batch=case.batch,
-        q_len=case.length,
-        kv_len=case.length,
-        q_heads=case.q_heads,
-        kv_heads=case.kv_heads,
-        head_dim=case.head_dim,
-        dtype=case.dtype,
-        mask="causal",
-    )
     tokens = case.batch * case.length
-    return passes * 2.0 * tokens * weights(case) + case.layers * _attention_flop(attention, direction)
+    return passes * 2.0 * tokens * weights(case) + case.layers * _attention_flop(case.attention, direction)
 
 
 def least_bytes(case: Case, direction: Direction) -> float:

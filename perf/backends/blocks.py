@@ -11,20 +11,17 @@ from typing import Any, Literal
 
 import jax
 
-from perf.backends import te
+from perf.backends import jax_cudnn, te
 from perf.backends.base import Program
 from perf.backends.jax_program import Promise
-from perf.backends.limits import HOPPER, refuse_machine
+from perf.backends.limits import HOPPER, refuse_grouped, refuse_machine
 from perf.capability import Capability, Code, Machine, Supported, Unsupported, Version
-from perf.cases import AttentionCase, BlockCase, Direction
+from perf.cases import BlockCase, Direction
 from perf.inputs import Inputs
 
 Attention = Literal["xla", "cudnn", "te"]
 
 _FLAX = ("flax", "optax")
-_CUDNN = Promise(
-    what="a fused cuDNN attention kernel", kernel=r"cudnn.*(sdpa|fmha)", custom_call=r"cudnn\$fmha"
-)
 _FP8_PRODUCT = Promise(
     what="FP8 products in the projections",
     kernel="e4m3|fp8|f8|qmma|nvjet_qq",
@@ -64,10 +61,7 @@ class BlockBackend:
             return Unsupported(code=Code.DTYPE, needed=dtype, found=case.dtype)
         if direction == "backward":
             return Unsupported(code=Code.DIRECTION, needed="forward or training_step", found=direction)
-        if case.q_heads != case.kv_heads and not self.grouped:
-            heads = f"{case.q_heads} and {case.kv_heads}"
-            return Unsupported(code=Code.GROUPING, needed="as many key heads as query heads", found=heads)
-        return Supported()
+        return (None if self.grouped else refuse_grouped(case)) or Supported()
 
     def build(self, case: BlockCase, direction: Direction, inputs: Inputs) -> Program:
         """See `perf.backends.base.Backend`."""
@@ -92,7 +86,7 @@ def _flax(attention: Attention, *, fp8: bool = False) -> Callable[[BlockCase, Di
 
 def _attend(attention: Attention, case: BlockCase) -> Any:
     if attention == "te":
-        return te.attention(attention_case(case))
+        return te.attention(case.attention)
     return lambda q, k, v: jax.nn.dot_product_attention(q, k, v, is_causal=True, implementation=attention)
 
 
@@ -105,20 +99,6 @@ def _product(*, fp8: bool) -> Any:
     from transformer_engine.jax.flax import make_dot_general_cls
 
     return make_dot_general_cls(recipe())
-
-
-def attention_case(case: BlockCase) -> AttentionCase:
-    """The attention inside a block."""
-    return AttentionCase(
-        batch=case.batch,
-        q_len=case.length,
-        kv_len=case.length,
-        q_heads=case.q_heads,
-        kv_heads=case.kv_heads,
-        head_dim=case.head_dim,
-        dtype="bfloat16",
-        mask="causal",
-    )
 
 
 def _layer(*, fp8: bool) -> Callable[[BlockCase, Direction, Inputs], Program]:
@@ -147,9 +127,9 @@ CUDNN = BlockBackend(
     name="block_cudnn",
     summary="transformer block in flax, attention by cuDNN",
     model=_flax("cudnn"),
-    gpu=(8, 0),
-    cudnn=(8, 9, 4),
-    promises=(_CUDNN,),
+    gpu=jax_cudnn.LIMITS.gpu,
+    cudnn=jax_cudnn.LIMITS.cudnn,
+    promises=(jax_cudnn.PROMISE,),
 )
 TE = BlockBackend(
     name="block_te",

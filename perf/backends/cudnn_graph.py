@@ -3,8 +3,9 @@
 Logical dims are (B, heads, L, H) over memory laid out as (B, L, heads, H). Dropout is off.
 """
 
-import re
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,7 @@ from perf.backends.cudnn_program import (
     program,
     synchronize,
 )
-from perf.backends.jax_cudnn import cudnn_head_sizes
+from perf.backends.jax_cudnn import PROMISE, cudnn_head_sizes
 from perf.backends.jax_program import named
 from perf.backends.limits import BIASES, HALF, MASKS, SCORES, Limits
 from perf.capability import Capability, Code, Machine, Unsupported
@@ -39,7 +40,7 @@ LIMITS = Limits(
     head_sizes=cudnn_head_sizes,
 )
 
-KERNEL = r"cudnn.*(sdpa|fmha)"
+_PROMISE = replace(PROMISE, custom_call=None)
 
 
 class CudnnGraph:
@@ -84,11 +85,9 @@ class CudnnGraph:
     def broken_promise(
         self, direction: Direction, kernels: Sequence[str], custom_calls: Sequence[str]
     ) -> str | None:
-        """Without sight of kernels there is no evidence: a graph has no compiled text."""
-        del direction, custom_calls
-        if kernels and not any(re.search(KERNEL, name) for name in kernels):
-            return f"promised a fused cuDNN attention kernel, ran {', '.join(kernels)}"
-        return None
+        """See `perf.backends.base.Backend`."""
+        del direction
+        return _PROMISE.broken(kernels, custom_calls)
 
 
 BACKEND = CudnnGraph()
@@ -100,26 +99,25 @@ def _named(case: AttentionCase, direction: Direction, results: dict[str, Array])
 
 def described(graph: Any, array: Array, name: str) -> Any:
     """The tensor (B, heads, L, H) of an array (B, L, heads, H)."""
-    batch, length, heads, size = array.shape
-    return graph.tensor(
-        name=name,
-        dim=[batch, heads, length, size],
-        stride=[length * heads * size, size, heads * size, 1],
-        data_type=data_type(str(array.dtype)),
-    )
+    dims, strides = _layout(array)
+    return graph.tensor(name=name, dim=dims, stride=strides, data_type=data_type(str(array.dtype)))
 
 
 def written(tensor: Any, array: Array) -> None:
     """Declare an output whose memory is an array (B, L, heads, H)."""
+    dims, strides = _layout(array)
+    tensor.set_output(True).set_dim(dims).set_stride(strides).set_data_type(data_type(str(array.dtype)))
+
+
+def _layout(array: Array) -> tuple[list[int], list[int]]:
+    """Dims (B, heads, L, H) and their strides over the memory of an array (B, L, heads, H)."""
     batch, length, heads, size = array.shape
-    tensor.set_output(True).set_dim([batch, heads, length, size])
-    tensor.set_stride([length * heads * size, size, heads * size, 1])
-    tensor.set_data_type(data_type(str(array.dtype)))
+    return [batch, heads, length, size], [length * heads * size, size, heads * size, 1]
 
 
 def dense(graph: Any, array: Array, name: str) -> Any:
     """The tensor of an array in its own row-major layout, four-dimensional."""
-    strides = [int(jnp.prod(jnp.asarray(array.shape[axis + 1 :]))) for axis in range(array.ndim)]
+    strides = [math.prod(array.shape[axis + 1 :]) for axis in range(array.ndim)]
     return graph.tensor(
         name=name, dim=list(array.shape), stride=strides, data_type=data_type(str(array.dtype))
     )

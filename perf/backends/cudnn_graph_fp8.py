@@ -1,7 +1,7 @@
 """FP8 attention, forward, as a cuDNN graph; per-tensor scaling as in `perf.backends.jax_cudnn_fp8`."""
 
-import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax.numpy as jnp
@@ -10,6 +10,7 @@ from jax import Array
 from perf.backends.base import Program
 from perf.backends.cudnn_graph import dense, described, written
 from perf.backends.cudnn_program import PACKAGES, Bound, data_type, new_graph, program
+from perf.backends.jax_cudnn_fp8 import FORWARD
 from perf.backends.limits import HOPPER, Limits
 from perf.capability import Capability, Machine
 from perf.cases import AttentionCase, Direction
@@ -24,7 +25,7 @@ LIMITS = Limits(
     head_sizes=lambda *_: range(16, 257, 16),
 )
 
-KERNEL = r"cudnn.*sdpa.*fprop.*(f8|e4m3|fp8)"
+_PROMISE = replace(FORWARD, custom_call=None)
 
 
 class CudnnGraphFp8:
@@ -54,11 +55,9 @@ class CudnnGraphFp8:
     def broken_promise(
         self, direction: Direction, kernels: Sequence[str], custom_calls: Sequence[str]
     ) -> str | None:
-        """Without sight of kernels there is no evidence: a graph has no compiled text."""
-        del direction, custom_calls
-        if kernels and not any(re.search(KERNEL, name) for name in kernels):
-            return f"promised a fused cuDNN FP8 forward kernel, ran {', '.join(kernels)}"
-        return None
+        """See `perf.backends.base.Backend`."""
+        del direction
+        return _PROMISE.broken(kernels, custom_calls)
 
 
 BACKEND = CudnnGraphFp8()

@@ -28,12 +28,14 @@ LIMITS = Limits(
     head_sizes=cudnn_head_sizes,
 )
 
+PROMISE = Promise(
+    what="a fused cuDNN attention kernel", kernel=r"cudnn.*(sdpa|fmha)", custom_call=r"cudnn\$fmha"
+)
+
 BACKEND = JaxBackend(
     name="jax_cudnn",
     summary='jax.nn.dot_product_attention(implementation="cudnn")',
     attention=attention("cudnn"),
     refuse=LIMITS.answer,
-    promise=Promise(
-        what="a fused cuDNN attention kernel", kernel=r"cudnn.*(sdpa|fmha)", custom_call=r"cudnn\$fmha"
-    ),
+    promise=PROMISE,
 )

@@ -31,7 +31,7 @@ from perf.reference import quantities
 AMAX_MARGIN = 2.0
 """The calibrating call works with a gradient scale of 1, so its amax is only about right."""
 
-_FORWARD = Promise(
+FORWARD = Promise(
     what="a fused cuDNN FP8 forward kernel",
     kernel=r"cudnn.*sdpa.*fprop.*(f8|e4m3|fp8)",
     custom_call=r"cudnn\$fmha\w*F8",
@@ -80,9 +80,9 @@ class JaxCudnnFp8:
     ) -> str | None:
         """See `perf.backends.base.Backend`."""
         promises = {
-            "forward": (_FORWARD,),
+            "forward": (FORWARD,),
             "backward": (_BACKWARD,),
-            "training_step": (_FORWARD, _BACKWARD),
+            "training_step": (FORWARD, _BACKWARD),
         }[direction]
         broken = (promise.broken(kernels, custom_calls) for promise in promises)
         return next(filter(None, broken), None)

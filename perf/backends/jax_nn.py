@@ -1,7 +1,7 @@
 """`jax.nn.dot_product_attention` as the three `jax_*` backends call it."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -27,22 +27,25 @@ def attention(implementation: Implementation) -> Callable[[AttentionCase], Atten
 
     def for_case(case: AttentionCase) -> Attention:
         def call(q: Array, k: Array, v: Array, bias: Array | None = None) -> Array:
-            lengths = jnp.asarray(case.lengths, jnp.int32) if case.padded else None
-            return jax.nn.dot_product_attention(
-                q,
-                k,
-                v,
-                bias,
-                is_causal=case.causal,
-                query_seq_lengths=lengths,
-                key_value_seq_lengths=lengths,
-                local_window_size=(case.window, 0) if case.window else None,
-                implementation=implementation,
+            out: Array = jax.nn.dot_product_attention(
+                q, k, v, bias, implementation=implementation, **mask_options(case)
             )
+            return out
 
         return call
 
     return for_case
+
+
+def mask_options(case: AttentionCase) -> dict[str, Any]:
+    """The mask as this API, and tokamax's after it, takes it."""
+    lengths = jnp.asarray(case.lengths, jnp.int32) if case.padded else None
+    return {
+        "is_causal": case.causal,
+        "query_seq_lengths": lengths,
+        "key_value_seq_lengths": lengths,
+        "local_window_size": (case.window, 0) if case.window else None,
+    }
 
 
 def refuse(case: AttentionCase, direction: Direction, machine: Machine) -> Capability:

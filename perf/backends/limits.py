@@ -13,7 +13,7 @@ from perf.capability import (
     Version,
     dotted,
 )
-from perf.cases import DIRECTIONS, AttentionCase, Bias, Direction, Dtype, Mask, Score
+from perf.cases import DIRECTIONS, AttentionCase, Bias, BlockCase, Direction, Dtype, Mask, Score
 
 HOPPER: Version = (9, 0)
 MASKS: tuple[Mask, ...] = get_args(Mask)
@@ -81,9 +81,9 @@ class Limits:
         return next((Unsupported(code=c, needed=_one_of(known), found=f) for c, known, f in wrong), None)
 
     def _refuse_size(self, case: AttentionCase, direction: Direction, machine: Machine) -> Unsupported | None:
-        if case.q_heads != case.kv_heads and not self.grouped:
-            heads = f"{case.q_heads} and {case.kv_heads}"
-            return Unsupported(code=Code.GROUPING, needed="as many key heads as query heads", found=heads)
+        grouped = None if self.grouped else refuse_grouped(case)
+        if grouped:
+            return grouped
         sizes = self.head_sizes(machine, direction)
         if case.head_dim not in sizes:
             return Unsupported(code=Code.HEAD_SIZE, needed=sizes_text(sizes), found=str(case.head_dim))
@@ -117,6 +117,14 @@ def refuse_machine(
     if missing:
         return Unsupported(code=Code.PACKAGE_MISSING, needed=missing, found="not installed")
     return None
+
+
+def refuse_grouped(case: AttentionCase | BlockCase) -> Unsupported | None:
+    """Fewer key heads than query heads; None when there are as many."""
+    if case.q_heads == case.kv_heads:
+        return None
+    heads = f"{case.q_heads} and {case.kv_heads}"
+    return Unsupported(code=Code.GROUPING, needed="as many key heads as query heads", found=heads)
 
 
 def sizes_text(sizes: range) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 from jax import Array
 
 from perf.backends.base import Program
+from perf.backends.jax_nn import mask_options
 from perf.backends.jax_program import Attention, JaxBackend
 from perf.backends.limits import HALF, HOPPER, Limits
 from perf.capability import Capability, Machine
@@ -40,21 +41,11 @@ _LIMITS = Limits(
 
 def attention(implementation: str, case: AttentionCase) -> Attention:
     """Tokamax's public function with one implementation, so that it raises where it cannot run."""
-    import jax.numpy as jnp
     import tokamax
 
     def call(q: Array, k: Array, v: Array, bias: Array | None = None) -> Array:
-        lengths = jnp.asarray(case.lengths, jnp.int32) if case.padded else None
         out: Array = tokamax.dot_product_attention(
-            q,
-            k,
-            v,
-            bias,
-            is_causal=case.causal,
-            query_seq_lengths=lengths,
-            key_value_seq_lengths=lengths,
-            local_window_size=(case.window, 0) if case.window else None,
-            implementation=implementation,
+            q, k, v, bias, implementation=implementation, **mask_options(case)
         )
         return out
 

@@ -4,7 +4,6 @@ Arrays are handed over by DLPack when the case is built: PyTorch reads and JAX k
 layout stays (B, L, heads, H) in memory; PyTorch sees the transposed view, as its users write it.
 """
 
-import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from jax import Array
 
 from perf.backends.base import Program
 from perf.backends.jax_cudnn import cudnn_head_sizes
-from perf.backends.jax_program import named
+from perf.backends.jax_program import Promise, named
 from perf.backends.limits import HALF, WIDE, Limits
 from perf.capability import Capability, Machine
 from perf.cases import AttentionCase, Direction
@@ -68,10 +67,9 @@ class TorchBackend:
         self, direction: Direction, kernels: Sequence[str], custom_calls: Sequence[str]
     ) -> str | None:
         """Without sight of kernels PyTorch's own refusal is what there is."""
-        del direction, custom_calls
-        if kernels and not any(re.search(self.kernel, name, re.IGNORECASE) for name in kernels):
-            return f"promised a kernel like {self.kernel}, ran {', '.join(kernels)}"
-        return None
+        del direction
+        promise = Promise(what=f"a kernel like {self.kernel}", kernel=f"(?i){self.kernel}")
+        return promise.broken(kernels, custom_calls)
 
     def _forward(self, case: AttentionCase) -> Callable[..., Any]:
         from torch.nn.attention import SDPBackend, sdpa_kernel
