@@ -1,10 +1,12 @@
 """The thresholds file: strict, printable, and the same after a round trip."""
 
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from perf.backends import BACKENDS
 from perf.cli import main
 from perf.compare import ThresholdsError, dump_thresholds, load_thresholds
 
@@ -76,6 +78,19 @@ def test_no_class_matches(thresholds: Any) -> None:
     fused = thresholds.model_copy(update={"classes": thresholds.classes[:1]})
     with pytest.raises(ThresholdsError, match="'naive'"):
         fused.for_key("naive/forward/a", backend="naive", clock="device")
+
+
+def test_a_backend_is_judged_as_what_it_is(thresholds: Any) -> None:
+    """One kernel of a library is judged closely; what XLA autotunes is not, and no glob is of no backend."""
+    kinds = {
+        backend.name: thresholds.for_key("a/b/c", backend=backend.name, clock="device").name
+        for backend in BACKENDS
+    }
+    loose = {"naive", "jax_auto", "jax_xla", "tokamax_xla_chunked", "matmul_jax"}
+    loose |= {name for name in kinds if name.startswith(("block_", "te_layer"))}
+    assert {name for name, kind in kinds.items() if kind == "compiled"} == loose
+    globs = (glob for one in thresholds.classes for glob in one.backends)
+    assert [glob for glob in globs if not any(fnmatchcase(name, glob) for name in kinds)] == []
 
 
 def test_command_prints_what_is_in_force(tmp_path: Path, capsys: Any, thresholds: Any) -> None:
