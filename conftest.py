@@ -110,6 +110,6 @@ def timed(
             raise
         if record:
             benchmark.extra_info["perf"] = record.model_dump(mode="json")
-            suite.journal(record)
+            suite.keep(record)
 
     return measure_key

@@ -159,7 +159,9 @@ def pytest_runtest_makereport(
     if is_bench(item):
         outcome = _outcome(item, call, report)
         if outcome:
-            suite_of(item.config).outcomes[outcome.key] = outcome
+            suite = suite_of(item.config)
+            suite.outcomes[outcome.key] = outcome
+            suite.journal.ended(outcome)
         if outcome and outcome.code == "gpu-lost":
             item.session.shouldstop = f"the GPU is gone: {outcome.text}"
     return report
@@ -183,9 +185,12 @@ def _outcome(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.Test
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Hold back the report of a timed key until its verdict is known."""
+    """Note which key begins, and hold back its report until its verdict is known."""
     suite = suite_of(item.config)
-    if suite.base is None or not is_bench(item):
+    if not is_bench(item):
+        return None
+    suite.journal.started(key_of(item))
+    if suite.base is None:
         return None
     suite.withheld.extend(release.run_withheld(item, nextitem, key=key_of(item)))
     return True

@@ -1,6 +1,5 @@
 """What one pytest session knows: selection, clock, machine, baseline, and what became of each key."""
 
-import json
 import os
 import time
 from collections.abc import Iterable
@@ -21,6 +20,7 @@ from perf.environment.doctor import examine
 from perf.environment.health import warnings
 from perf.folders import BASELINES
 from perf.grids import Entry
+from perf.journal import Journal
 from perf.known_failures import KnownFailure
 from perf.known_failures import load as load_known_failures
 from perf.machine import machine
@@ -201,16 +201,20 @@ class Suite:
         tags = " --tags full" if folder == "perf" else ""
         return f"pytest {folder}{tags} --case '{key}' --seed {self.config.getoption('seed')}"
 
-    def journal(self, record: KeyRecord) -> None:
-        """Keep a measured key on disk at once, so that a crash loses nothing."""
-        path = self.config.rootpath / self._journal_path()
-        path.parent.mkdir(exist_ok=True)
-        with path.open("a" if self.records else "w", encoding="ascii") as file:
-            file.write(json.dumps(record.model_dump(mode="json")) + "\n")
+    def keep(self, record: KeyRecord) -> None:
+        """Keep a measured key, at once on disk too."""
+        self.journal.measured(record)
         self.records[record.key] = record
+
+    @cached_property
+    def journal(self) -> Journal:
+        """What is kept on disk as the run goes."""
+        return Journal(path=self.config.rootpath / self._journal_path())
 
     def _journal_path(self) -> Path:
         """Of its own for a run of listed keys and for a shard: others may run beside them."""
+        if self.config.getoption("journal"):
+            return Path(self.config.getoption("journal"))
         if self.config.getoption("keys"):
             return AGAIN_JOURNAL
         shard = self.selection().shard

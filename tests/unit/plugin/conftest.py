@@ -23,13 +23,13 @@ ONE = ("--backends", "naive", "--case", "*T128*f32*")
 STOP = """
 import perf.suite
 
-journal = perf.suite.Suite.journal
+keep = perf.suite.Suite.keep
 
 def stop_after_the_first(self, record):
-    journal(self, record)
+    keep(self, record)
     raise KeyboardInterrupt
 
-perf.suite.Suite.journal = stop_after_the_first
+perf.suite.Suite.keep = stop_after_the_first
 """
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from perf.baseline import pooled
+from perf.journal import read
 from perf.records.store import RecordError, load
 
 KEY = "naive/forward/B4-T128-S128-N8-K8-H64-f32-none"
@@ -79,8 +80,7 @@ def test_a_partial_run_never_becomes_a_baseline(fresh: Tree, options: tuple[str,
     assert said in record.session.partial
     with pytest.raises(RecordError, match="partial run"):
         pooled([record] * 5, reason="no")
-    journal = (fresh.root / ".perf" / "journal.jsonl").read_text(encoding="ascii").splitlines()
-    assert [json.loads(line)["key"] for line in journal] == [KEY]
+    assert list(read(fresh.root / ".perf" / "journal.jsonl").records) == [KEY]
 
 
 def test_a_wrong_key_has_no_time(fresh: Tree) -> None:
