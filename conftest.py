@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from perf.ahead import compile_ahead
+from perf.ahead import cached, compile_ahead
 from perf.backends import BY_NAME
 from perf.backends.base import Backend
 from perf.capability import Unsupported
@@ -18,7 +18,7 @@ from perf.grids import Entry
 from perf.inputs import Inputs
 from perf.measure import Setup, measure
 from perf.reference import Expected
-from perf.suite import REFUSAL, Suite, suite_of
+from perf.suite import COMPILED, REFUSAL, Suite, suite_of
 from perf.workloads import make_inputs, quantities, workload
 
 pytest_plugins = ["perf.plugin", "pytester"]
@@ -67,8 +67,9 @@ def qkv(case: Case, backend: Backend, suite: Suite, compiled_ahead: None) -> Inp
 def compiled_ahead(suite: Suite) -> None:
     """Inputs and references of all keys of this session, compiled before the first measurement."""
     suite.refuse_other_platform()
-    if not suite.is_worker:  # a worker of xdist runs a few keys; nobody knows yet which
-        compile_ahead(suite.runnable, suite.reference_direction)
+    with cached(suite.config.rootpath / COMPILED):
+        if not suite.is_worker:  # a worker of xdist runs a few keys; nobody knows yet which
+            compile_ahead(suite.runnable, suite.reference_direction)
 
 
 @pytest.fixture

@@ -38,6 +38,10 @@ AGAIN_JOURNAL = JOURNAL.with_name("journal-keys.jsonl")
 """Of a run of listed keys, which another run may have started: that one's journal stays."""
 
 
+COMPILED = JOURNAL.with_name("compiled")
+"""Inputs, references and comparisons as compiled; may be deleted at any time."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Withheld:
     """The reports of a timed key whose verdict is still to come."""

@@ -83,6 +83,14 @@ def test_a_partial_run_never_becomes_a_baseline(fresh: Tree, options: tuple[str,
     assert list(read(fresh.root / ".perf" / "journal.jsonl").records) == [KEY]
 
 
+def test_no_timed_program_comes_from_a_cache(fresh: Tree) -> None:
+    """One choice of the autotuner would be every process run's; references are kept."""
+    fresh.run("perf", *BOTH, JAX_COMPILATION_CACHE_DIR=str(fresh.root / "cache"))
+    kept = {path.name.split("-")[0] for path in (fresh.root / "cache").iterdir()}
+    assert "jit_summaries" in kept
+    assert "jit_scratch" not in kept, kept
+
+
 def test_a_wrong_key_has_no_time(fresh: Tree) -> None:
     """The text names worst index, limit, seed and command; the file has the outcome, not the time."""
     fresh.plant(WRONG)
