@@ -11,6 +11,7 @@ from perf.commands import (
     compare,
     docs,
     doctor,
+    gate,
     list_keys,
     merge,
     run,
@@ -19,7 +20,20 @@ from perf.commands import (
 )
 from perf.commands.parser import EXIT_CODES, UNUSABLE, Command
 
-COMMANDS = (run, list_keys, doctor, baseline, compare, merge, claims, thresholds, calibrate, selftest, docs)
+COMMANDS = (
+    run,
+    list_keys,
+    doctor,
+    gate,
+    baseline,
+    compare,
+    merge,
+    claims,
+    thresholds,
+    calibrate,
+    selftest,
+    docs,
+)
 
 
 def main(argv: Sequence[str]) -> int:

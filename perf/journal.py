@@ -60,6 +60,7 @@ def read(path: Path) -> Read:
         elif kind == "record":
             record = KeyRecord.model_validate(value)
             records[record.key] = record
+            outcomes[record.key] = Outcome(key=record.key, outcome="measured", code="measured", text="")
         else:
             outcome = Outcome.model_validate(value)
             outcomes[outcome.key], open_key = outcome, None

@@ -46,7 +46,7 @@ OPTIONS = (
         default="hot",
     ),
     _option("--seed", "seed of the inputs (default: %(default)s)", type=int, default=0, metavar="N"),
-    _option("--journal", "keep measured keys here as they come (default: .perf/journal.jsonl)", metavar="FILE"),
+    _option("--journal", "keep measured keys here at once (default: .perf/journal.jsonl)", metavar="FILE"),
     _option("--order-seed", "shuffle the order of the cases", type=int, metavar="N"),
     _option(
         "--no-remeasure",

@@ -9,22 +9,25 @@ from perf.commands.parser import OK, Subparsers, add_command
 
 def add(commands: Subparsers) -> None:
     """Declare the command."""
-    add_command(commands, "doctor", doctor, "what is here, what can run, and what looks wrong")
+    parser = add_command(commands, "doctor", doctor, "what is here, what can run, and what looks wrong")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
 
 
 def doctor(arguments: argparse.Namespace) -> int:
     """Print what is here, which backends can run, and warnings."""
-    del arguments
     import jax
 
     from perf.environment.doctor import doctor as examine
+    from perf.environment.examined import examined
 
     try:
         jax.devices()  # maps the libraries that the doctor looks at
     except RuntimeError as error:
         print(f"JAX does not start: {error}", file=sys.stderr)
-    text, _ = examine(backends=_backends(), after_run=True)
-    print(text)
+    if arguments.format == "json":
+        print(examined().model_dump_json())
+    else:
+        print(examine(backends=_backends(), after_run=True)[0])
     return OK
 
 

@@ -147,8 +147,12 @@ class Question:
             return self.base.records
         return tuple(r for r in self.base.records if any(s.asks_for(r.key) for s in selections))
 
-    def comparison(self) -> Comparison:
-        """Judge all keys that the head was asked for."""
+    def comparison(self, *, look: int = 1, looks: int = 1) -> Comparison:
+        """Judge all keys that the head was asked for.
+
+        Args:
+            look: This is the look-th of at most ``looks`` comparisons, each with more process runs.
+        """
         return compare(
             self.asked,
             self.head.records,
@@ -157,6 +161,8 @@ class Question:
             head_machine=self.head.machine,
             head_partial=not self.head.complete,
             head_outcomes=self.head_outcomes,
+            look=look,
+            looks=looks,
         )
 
     def analysis(self) -> Analysis | None:
@@ -195,7 +201,7 @@ def ask(base: Sequence[Path], head: Sequence[Path], *, thresholds: Thresholds) -
         CompareError: The files of a side do not belong together, or the sides are of different GPUs.
     """
     question = Question(
-        base=_lean(read_side(base, "base")), head=_lean(read_side(head, "head")), thresholds=thresholds
+        base=lean(read_side(base, "base")), head=lean(read_side(head, "head")), thresholds=thresholds
     )
     slugs = question.base.environment.slug, question.head.environment.slug
     if slugs[0] != slugs[1]:
@@ -203,7 +209,7 @@ def ask(base: Sequence[Path], head: Sequence[Path], *, thresholds: Thresholds) -
     return question
 
 
-def _lean(side: FileSide) -> FileSide:
+def lean(side: FileSide) -> FileSide:
     """Without the files as they were written: half of the memory, and a comparison needs none of it."""
     return replace(side, files=tuple(replace(file, raw={}) for file in side.files))
 

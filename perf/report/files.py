@@ -27,8 +27,13 @@ def text_report(question: Question, comparison: Comparison) -> str:
 
 def json_report(question: Question, comparison: Comparison) -> str:
     """Everything as JSON; changes are head/base - 1, times in seconds."""
+    return json.dumps(json_content(question, comparison), indent=1, allow_nan=False)
+
+
+def json_content(question: Question, comparison: Comparison) -> dict[str, Any]:
+    """The same before it is text."""
     base, head = question.base.environment, question.head.environment
-    report: dict[str, Any] = {
+    return {
         "schema": SCHEMA,
         "exit": comparison.exit_code,
         "summary": {
@@ -45,24 +50,28 @@ def json_report(question: Question, comparison: Comparison) -> str:
         "shift": dataclasses.asdict(comparison.shift) if comparison.shift else None,
         "verdicts": [dataclasses.asdict(verdict) for verdict in comparison.verdicts],
     }
-    return json.dumps(report, indent=1, allow_nan=False)
 
 
 def markdown_report(question: Question, comparison: Comparison) -> str:
     """A comment for a pull request: the answer first, then what is not `same`, the rest folded away."""
-    loud = [v for v in comparison.verdicts if v.fails or v.verdict is not Kind.SAME]
-    quiet = [v for v in comparison.verdicts if not v.fails and v.verdict is Kind.SAME]
     lines = [f"**{_ANSWERS[comparison.exit_code]}** {count_line(comparison)}", ""]
     lines += [f"> **Warning:** {line}" for line in warnings(question)]
-    lines += [f"> {comparison.shift.text}"] if comparison.shift else []
     lines += [f"- {line}" for line in environment_lines(question.base.environment, question.head.environment)]
+    tail = [comparison.minimum_detectable_text, *([comparison.stale_text] if comparison.stale_text else [])]
+    return "\n".join([*lines, *markdown_changes(comparison), "", *tail])
+
+
+def markdown_changes(comparison: Comparison) -> list[str]:
+    """What is not `same` as a table, the findings, and the rest folded away."""
+    loud = [v for v in comparison.verdicts if v.fails or v.verdict is not Kind.SAME]
+    quiet = [v for v in comparison.verdicts if not v.fails and v.verdict is Kind.SAME]
+    lines = [f"> {comparison.shift.text}"] if comparison.shift else []
     lines += ["", *_markdown_table(loud)] if loud else []
     lines += ["", *(f"- {line}" for line in finding_lines(comparison.verdicts))]
     if quiet:
         summary = f"<details><summary>{len(quiet)} keys are the same</summary>"
         lines += ["", summary, "", *_markdown_table(quiet), "", "</details>"]
-    tail = [comparison.minimum_detectable_text, *([comparison.stale_text] if comparison.stale_text else [])]
-    return "\n".join([*lines, "", *tail])
+    return lines
 
 
 _ANSWERS = {0: "Passed.", 1: "Regression.", 3: "Undecided."}

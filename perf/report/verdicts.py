@@ -14,15 +14,18 @@ QUIET = frozenset({Kind.SAME})
 
 def verdict_lines(comparison: Comparison, base: Environment, head: Environment) -> list[str]:
     """The section as lines: what differs between the stacks, the changed keys, the findings, the counts."""
-    lines = environment_lines(base, head)
-    if comparison.shift:
-        lines.append(comparison.shift.text)
+    lines = [*environment_lines(base, head), *change_lines(comparison)]
+    lines += [comparison.stale_text] if comparison.stale_text else []
+    return [*lines, comparison.minimum_detectable_text, count_line(comparison)]
+
+
+def change_lines(comparison: Comparison) -> list[str]:
+    """The changed keys as a table, and what the exact comparisons found."""
+    lines = [comparison.shift.text] if comparison.shift else []
     shown = [v for v in comparison.verdicts if v.fails or v.verdict not in QUIET]
     if shown:
         lines.append(table(COLUMNS, [_row(v) for v in shown], right=(2, 3, 4, 5)))
-    lines += finding_lines(comparison.verdicts)
-    lines += [comparison.stale_text] if comparison.stale_text else []
-    return [*lines, comparison.minimum_detectable_text, count_line(comparison)]
+    return [*lines, *finding_lines(comparison.verdicts)]
 
 
 def environment_lines(base: Environment, head: Environment) -> list[str]:
