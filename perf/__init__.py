@@ -8,5 +8,6 @@ Layers, each importing only what stands before it:
 * `perf.environment`, `perf.timing`: on what, and how long it took.
 * `perf.measure`: one key from arrays to samples; the ``bench_*.py`` files call nothing else.
 * `perf.records`, `perf.compare`, `perf.report`, `perf.baseline`: files and verdicts, without jax.
+* `perf.gate`: two environments in turn on one machine, and what brings a slow-down.
 * `perf.plugin`: every hook of pytest and pytest-benchmark. ``python -m perf``: the command line.
 """
