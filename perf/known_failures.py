@@ -9,12 +9,11 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import Version
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError
 
 from perf.grids import entries
 from perf.records.schema import Model
+from perf.versions import Versions, hold
 
 SCHEMA = 1
 
@@ -35,27 +34,14 @@ class KnownFailure(Model):
     """
 
     key: str
-    versions: dict[str, str] = Field(default_factory=dict)
+    versions: Versions = Field(default_factory=dict)
     seen: str
     right: str
     link: str
 
-    @field_validator("versions")
-    @classmethod
-    def _are_specifiers(cls, value: dict[str, str]) -> dict[str, str]:
-        for specifier in value.values():
-            try:
-                SpecifierSet(specifier)
-            except InvalidSpecifier as error:
-                raise ValueError(f"expected a version specifier such as '>=9.19': {error}") from error
-        return value
-
     def applies(self, key: str, installed: dict[str, str]) -> bool:
         """Whether the fault is expected for a key with these package versions."""
-        return fnmatchcase(key, self.key) and all(
-            name in installed and SpecifierSet(specifier).contains(Version(installed[name]), prereleases=True)
-            for name, specifier in self.versions.items()
-        )
+        return fnmatchcase(key, self.key) and hold(self.versions, installed)
 
 
 class _File(Model):

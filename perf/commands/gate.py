@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perf.commands.parser import Subparsers, add_command
+from perf.commands.parser import Subparsers, add_command, add_selection, selected
 from perf.folders import BASELINES, ROOT
 from perf.gate.plan import GateError, Plan, SideSpec, name_of, resumed, save
 from perf.gate.releases import Range
@@ -26,12 +26,7 @@ def add(commands: Subparsers) -> None:
     text = "may this upgrade go into the release? two environments in turn; other options go to pytest perf"
     parser = add_command(commands, "gate", gate, text, passes_on=True)
     for name in ("base", "head"):
-        side = parser.add_argument_group(name)
-        side.add_argument(f"--{name}", nargs="+", default=[], metavar="REQUIREMENT", help="as pip takes it")
-        side.add_argument(f"--{name}-python", metavar="PATH", help="an interpreter that has everything")
-        side.add_argument(
-            f"--{name}-env", action="append", default=[], metavar="NAME=VALUE", help="set on this side alone"
-        )
+        _add_side(parser, name)
     parser.add_argument(
         "--aa", action="store_true", help="both sides are the same on purpose: expect no change"
     )
@@ -50,24 +45,23 @@ def add(commands: Subparsers) -> None:
     )
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: .perf/gate/TIME")
     parser.add_argument("--resume", type=Path, metavar="DIR", help="go on with a gate that was stopped")
-    parser.add_argument(
-        "--accepted",
-        type=Path,
-        default=BASELINES / "accepted.toml",
-        metavar="FILE",
-        help="accepted slow-downs (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--thresholds",
-        type=Path,
-        default=BASELINES / "thresholds.toml",
-        metavar="FILE",
-        help="default: %(default)s",
-    )
     parser.add_argument("--cpu", action="store_true", help="a run on the CPU is meant")
     parser.add_argument("--allow-busy", action="store_true", help="measure beside other processes on the GPU")
-    for name in ("tags", "backends", "direction", "case", "shard"):
-        parser.add_argument(f"--{name}", help=f"as in pytest perf --{name}")
+    for name, what in (("accepted", "accepted slow-downs"), ("thresholds", "limits of a verdict")):
+        path = BASELINES / f"{name}.toml"
+        parser.add_argument(
+            f"--{name}", type=Path, default=path, metavar="FILE", help=f"{what} (default: %(default)s)"
+        )
+    add_selection(parser)
+
+
+def _add_side(parser: argparse.ArgumentParser, name: str) -> None:
+    side = parser.add_argument_group(name)
+    side.add_argument(f"--{name}", nargs="+", default=[], metavar="REQUIREMENT", help="as pip takes it")
+    side.add_argument(f"--{name}-python", metavar="PATH", help="an interpreter that has everything")
+    side.add_argument(
+        f"--{name}-env", action="append", default=[], metavar="NAME=VALUE", help="set on this side alone"
+    )
 
 
 def gate(arguments: argparse.Namespace) -> int:
@@ -144,13 +138,19 @@ def _plan(arguments: argparse.Namespace) -> Plan:
         raise GateError("--aa: expected two sides that are the same, found " + head.describe())
     if arguments.attribute and arguments.aa:
         raise GateError("--attribute: nothing differs between the sides of --aa")
+    from perf.grids import entries
+
+    # The backends themselves need JAX, which an environment that is judged may have broken.
+    backends = dict.fromkeys(entry.key.backend for entry in entries())
+    tag = "smoke" if arguments.cpu else "gate"
+    chosen = selected(arguments, default_tag=tag, known_backends=backends)
     return Plan(
         base=base,
         head=head,
         aa=arguments.aa,
         extras=tuple(name for name in arguments.extras.split(",") if name),
         wheels=arguments.wheels,
-        keys=_keys(arguments),
+        keys=tuple(str(entry.key) for entry in chosen),
         arguments=tuple(arguments.rest),
         timeout_s=arguments.timeout,
     )
@@ -189,19 +189,3 @@ def _variable(side: str, pair: str) -> tuple[str, str]:
     if not name or not equals:
         raise GateError(f"--{side}-env: expected NAME=VALUE, found {pair!r}")
     return name, value
-
-
-def _keys(arguments: argparse.Namespace) -> tuple[str, ...]:
-    from perf.grids import entries
-    from perf.selection import select
-
-    selection = select(
-        tags=arguments.tags,
-        default_tag="smoke" if arguments.cpu else "gate",
-        backends=arguments.backends,
-        directions=arguments.direction,
-        case=arguments.case,
-        shard=arguments.shard,
-        known_backends=dict.fromkeys(entry.key.backend for entry in entries()),
-    )
-    return tuple(str(entry.key) for entry in selection.entries())

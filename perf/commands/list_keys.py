@@ -3,14 +3,13 @@
 import argparse
 from collections import Counter
 
-from perf.commands.parser import OK, Subparsers, add_command
+from perf.commands.parser import OK, Subparsers, add_command, add_selection, selected
 
 
 def add(commands: Subparsers) -> None:
     """Declare the command."""
     parser = add_command(commands, "list", list_keys, "print what would run, and why the rest would not")
-    for name in ("tags", "backends", "direction", "case", "shard"):
-        parser.add_argument(f"--{name}", help=f"as in pytest perf --{name}")
+    add_selection(parser)
 
 
 def list_keys(arguments: argparse.Namespace) -> int:
@@ -19,20 +18,11 @@ def list_keys(arguments: argparse.Namespace) -> int:
     from perf.capability import Unsupported
     from perf.environment import environment
     from perf.machine import machine
-    from perf.selection import select
 
     here = environment(after_run=False)
-    chosen = select(
-        tags=arguments.tags,
-        default_tag="gate" if here.gpu else "smoke",
-        backends=arguments.backends,
-        directions=arguments.direction,
-        case=arguments.case,
-        shard=arguments.shard,
-        known_backends=BY_NAME,
-    )
     found: Counter[str] = Counter()
-    for entry in chosen.entries():
+    tag = "gate" if here.gpu else "smoke"
+    for entry in selected(arguments, default_tag=tag, known_backends=BY_NAME):
         backend = BY_NAME[entry.key.backend]
         capability = backend.supports(entry.case, entry.key.direction, machine(here))
         refused = isinstance(capability, Unsupported)

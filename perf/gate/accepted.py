@@ -12,12 +12,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError
 
 from perf.compare import Comparison, Kind, Verdict
 from perf.records.schema import Model
 from perf.units import percent
+from perf.versions import Versions, hold
 
 SCHEMA = 1
 
@@ -42,24 +42,11 @@ class Accepted(Model):
     expires: date
     reason: Annotated[str, Field(min_length=1)]
     by: Annotated[str, Field(min_length=1)]
-    versions: dict[str, str] = Field(default_factory=dict)
-
-    @field_validator("versions")
-    @classmethod
-    def _are_specifiers(cls, value: dict[str, str]) -> dict[str, str]:
-        for specifier in value.values():
-            try:
-                SpecifierSet(specifier)
-            except InvalidSpecifier as error:
-                raise ValueError(f"expected a version specifier such as '>=9.19': {error}") from error
-        return value
+    versions: Versions = Field(default_factory=dict)
 
     def meant_for(self, keys: Sequence[str], installed: Mapping[str, str]) -> bool:
         """Whether a gate with these keys and these versions in the head asks this entry."""
-        return any(fnmatchcase(key, self.key) for key in keys) and all(
-            name in installed and SpecifierSet(specifier).contains(installed[name], prereleases=True)
-            for name, specifier in self.versions.items()
-        )
+        return any(fnmatchcase(key, self.key) for key in keys) and hold(self.versions, installed)
 
     def excuses(self, verdict: Verdict) -> bool:
         """Whether this verdict is what was accepted: slower by no more, and nothing else is wrong."""

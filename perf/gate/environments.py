@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from perf.folders import ROOT
 from perf.gate.plan import GateError
-from perf.gate.requirements import called, pip, resolve, suite_requirements, uv
+from perf.gate.requirements import called, links, pip, resolve, suite_requirements, uv
 
 FOLDER = Path(".perf") / "environments"
 LOCK = "lock.txt"
@@ -48,7 +48,6 @@ def _digest(lock: Sequence[str]) -> str:
 
 
 def _install(folder: Path, python: Path, lock: Sequence[str], wheels: str | None) -> None:
-    links = ["--find-links", wheels] if wheels else []
     found = uv()
     what = f"{folder}: the environment cannot be made"
     if found:
@@ -62,5 +61,5 @@ def _install(folder: Path, python: Path, lock: Sequence[str], wheels: str | None
         written.write_text("\n".join(lock) + "\n", encoding="utf-8")
     except OSError as error:
         raise GateError(f"{written}: cannot be written: {error.strerror}") from error
-    called([*into, "--no-deps", *links, "-r", str(written)], "", what=what)
+    called([*into, "--no-deps", *links(wheels), "-r", str(written)], "", what=what)
     written.replace(folder / LOCK)

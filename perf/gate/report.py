@@ -4,7 +4,6 @@ import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from perf.compare import Comparison, Kind
@@ -13,7 +12,6 @@ from perf.gate.accepted import Excused
 from perf.gate.attribution import Blame, blame_lines
 from perf.gate.gate import Gate
 from perf.gate.side import Side
-from perf.records.store import load
 from perf.report.files import json_content, markdown_changes
 from perf.report.verdicts import change_lines, count_line
 
@@ -132,11 +130,7 @@ def time_lines(sides: Sequence[Side]) -> list[str]:
 
 
 def _time_line(side: Side) -> str:
-    keys = [key for path in side.records for key in load(path).keys.values()]
-    compiled_s = sum(run.compile_s for key in keys for run in key.processes)
-    timed_s = sum(sum(run.data_s) for key in keys for run in key.processes)
-    longest = max((median(run.data_s) for key in keys for run in key.processes), default=0.0)
     return (
-        f"{side.name}: {len(side.records)} process runs in {side.spent_s:.0f} s, {len(keys)} key runs; "
-        f"compiling took {compiled_s:.0f} s of it, samples {timed_s:.1f} s (longest {longest * 1e3:.2f} ms)"
+        f"{side.name}: {len(side.records)} process runs in {side.spent_s:.0f} s, {side.runs.total()} key "
+        f"runs; compiling took {side.compiled_s:.0f} s of it, samples {side.timed_s:.1f} s"
     )

@@ -51,14 +51,14 @@ def resolve(requirements: Sequence[str], *, wheels: str | None) -> tuple[str, ..
 
 def _by_uv(uv: list[str], requirements: Sequence[str], wheels: str | None) -> tuple[str, ...]:
     command = [*uv, "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python", sys.executable]
-    command += [*_links(wheels), "-"]
+    command += [*links(wheels), "-"]
     out = called(command, "\n".join(requirements), what="these requirements do not resolve")
     return tuple(sorted(line.strip() for line in out.splitlines() if line.strip()))
 
 
 def _by_pip(requirements: Sequence[str], wheels: str | None) -> tuple[str, ...]:
     command = [*pip(), "install", "--quiet", "--dry-run", "--ignore-installed", "--report", "-"]
-    command += [*_links(wheels), *requirements]
+    command += [*links(wheels), *requirements]
     out = called(command, "", what="these requirements do not resolve")
     return tuple(sorted(map(_pinned, json.loads(out)["install"])))
 
@@ -68,7 +68,8 @@ def _pinned(item: dict[str, dict[str, str]]) -> str:
     return f"{name} @ {item['download_info']['url']}" if item["is_direct"] else f"{name}=={version}"
 
 
-def _links(wheels: str | None) -> list[str]:
+def links(wheels: str | None) -> list[str]:
+    """The option of uv and pip that names a folder of wheels."""
     return ["--find-links", wheels] if wheels else []
 
 
@@ -92,7 +93,7 @@ def releases(name: str, *, wheels: str | None) -> list[str]:
     Raises:
         GateError: None is known.
     """
-    command = [*pip(), "index", "versions", *_links(wheels), name]
+    command = [*pip(), "index", "versions", *links(wheels), name]
     out = called(command, "", what=f"--over: no release of {name} is known")
     line = next((line for line in out.splitlines() if line.startswith("Available versions:")), "")
     return [version.strip() for version in line.removeprefix("Available versions:").split(",") if version]

@@ -29,6 +29,8 @@ class Side:
         lost: What became of the keys that are not measured any more.
         troubles: How process runs ended that did not end as they should.
         spent_s: Wall time of the process runs.
+        compiled_s: What compiling took of it.
+        timed_s: Sum of all samples.
         estimate_s: Wall time of the last process run, a key.
     """
 
@@ -42,6 +44,8 @@ class Side:
     lost: dict[str, Outcome] = field(default_factory=dict)
     troubles: list[str] = field(default_factory=list)
     spent_s: float = 0.0
+    compiled_s: float = 0.0
+    timed_s: float = 0.0
     estimate_s: float | None = None
 
     @property
@@ -96,6 +100,9 @@ class Side:
     def _note(self, record: Record) -> None:
         self.records.append(record.path)
         self.runs.update(list(record.keys))
+        for run in (run for key in record.keys.values() for run in key.processes):
+            self.compiled_s += run.compile_s
+            self.timed_s += sum(run.data_s)
         self.lost |= {o.key: o for o in record.session.outcomes if o.outcome in NO_TIME}
 
     def pooled(self) -> FileSide:
